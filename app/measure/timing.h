@@ -1,0 +1,64 @@
+// Layer times that can be trusted: rolling windows with median and p10/p90, wall and CPU time, the clock's
+// own cost subtracted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "app/network/executor.h"
+
+namespace convlens::measure {
+
+struct Quantiles {
+    double median = 0, p10 = 0, p90 = 0, last = 0;
+    int samples = 0;
+};
+
+// The last `capacity` values; quantiles by linear interpolation.
+class RollingWindow {
+  public:
+    explicit RollingWindow(int capacity = 240) : capacity_(capacity) {}
+    void add(double value);
+    void clear();
+    Quantiles quantiles() const;
+    int size() const { return static_cast<int>(values_.size()); }
+
+  private:
+    int capacity_;
+    int next_ = 0;
+    double last_ = 0;
+    std::vector<double> values_;
+};
+
+struct PassTimes {
+    std::vector<Quantiles> layer_ms;      // wall time, clock cost subtracted
+    std::vector<Quantiles> layer_cpu_ms;  // CPU time of all threads (samples 0: not measured)
+    Quantiles total_ms;                   // the whole pass by its own clock
+    double sum_layers_ms = 0;             // of the medians
+    double unexplained_ms = 0;            // total median - sum
+    double clock_cost_ms = 0;             // of one empty before/after pair, subtracted from each layer
+    bool contended =
+        false;  // wall time well above what the threads' CPU time explains: the machine was shared
+};
+
+// Runs passes of an executor and keeps their times.
+class PassTimer {
+  public:
+    explicit PassTimer(Context& context, int window = 240);
+    void reset();  // after a change of model, mode or algorithm
+    // The first `warmup` passes after a reset are run but not kept.
+    void set_warmup(int passes) { warmup_ = passes; }
+    void run(network::Executor& executor, int arena, const network::PassObserver* extra = nullptr);
+    PassTimes times() const;
+    double last_total_ms() const { return last_total_ms_; }
+
+  private:
+    Context& context_;
+    int window_, warmup_ = 2, passes_ = 0;
+    double clock_cost_ms_ = 0, cpu_clock_cost_ms_ = 0, last_total_ms_ = 0;
+    std::vector<RollingWindow> layers_, layers_cpu_;
+    RollingWindow total_, total_cpu_;
+};
+
+}  // namespace convlens::measure

@@ -1,0 +1,8 @@
+// Everything a C++ user of the library needs.
+#pragma once
+
+#include "convlens/error.h"
+#include "convlens/plan.h"
+#include "convlens/problem.h"
+#include "convlens/tensor.h"
+#include "convlens/version.h"

@@ -1,0 +1,175 @@
+// Plans: made once from a problem, executed many times.
+//
+//   Context context({.backend = Backend::cpu});
+//   auto plan = make_plan(context, problem);
+//   plan->pack_weights(filter, packed);          // once: packed holds plan->info().packed_bytes
+//   plan->execute(context, {...});               // many times: no allocation, no choice
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "convlens/error.h"
+#include "convlens/problem.h"
+
+namespace convlens {
+
+enum class Backend : std::uint8_t { cpu, cuda };
+const char* to_string(Backend backend) noexcept;
+
+struct ContextOptions {
+    Backend backend = Backend::cpu;
+    int threads = 0;  // processor: threads in all, the caller's included; 0: one a core
+    int nice = 0;     // processor: added to the pool threads' nice value (a window asks for 10)
+    int device = 0;   // cuda: device number
+};
+
+namespace cpu {
+class ThreadPool;
+}
+
+// A backend, its device or threads, and the order of its work.  Any number of contexts may exist; no two
+// threads may use one context at the same time.
+class Context {
+  public:
+    explicit Context(
+        const ContextOptions& options = {});  // throws Error(not_supported) for a backend not built in
+    ~Context();
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    Backend backend() const noexcept;
+    int threads() const noexcept;
+    // "AMD EPYC ..., AVX-512, 2 threads"
+    std::string device_text() const;
+    // CPU time in milliseconds that the calling thread and the pool have used so far; null on other backends.
+    std::optional<double> cpu_milliseconds() const;
+    // Waits until the work handed over so far is done (a no-op on the processor).
+    void synchronize();
+    cpu::ThreadPool& pool() const;  // for kernels; backend must be cpu
+
+  private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+// How far a result may be from a double reference; the bounds of each class are stated in docs/primitives.md.
+enum class ErrorClass : std::uint8_t { exact_order, fp32, winograd, fft, tf32, fp16, bf16 };
+const char* to_string(ErrorClass error_class) noexcept;
+
+struct Work {
+    double flops = 0;  // of the direct method: 2 x multiply-adds for convolutions (the "direct-equivalent")
+    double executed_flops = 0;  // what the algorithm really does
+    double bytes = 0;           // each source, weight and destination element moved once
+};
+
+struct PlanInfo {
+    std::string operation;
+    std::string algorithm;
+    ErrorClass error_class = ErrorClass::fp32;
+    bool deterministic = true;
+    std::size_t workspace_bytes = 0;
+    std::size_t packed_bytes = 0;   // 0: no weights, or used as they are (see weights_bytes)
+    std::size_t weights_bytes = 0;  // of the plain weights that pack_weights() reads
+    Work work;
+};
+
+// All pointers are in the memory of the plan's backend.  Sources and their order: problem.h.  Source and
+// destination must not overlap unless the problem says so.  The workspace must be 64-byte aligned; it need
+// not be clean and carries nothing between calls.  A base pointer of a tensor needs only the alignment of its
+// element.
+struct ExecuteArgs {
+    std::span<const void* const> sources;
+    const void* weights = nullptr;  // packed by pack_weights()
+    void* dst = nullptr;
+    void* workspace = nullptr;
+    std::size_t workspace_bytes = 0;
+};
+
+class Plan {
+  public:
+    virtual ~Plan();
+    const PlanInfo& info() const noexcept { return info_; }
+    const Problem& problem() const noexcept { return problem_; }
+    // Writes info().packed_bytes to `packed` (64-byte aligned) from plain weights in the problem's order.
+    void pack_weights(const void* weights, void* packed) const;
+    // Runs.  Throws Error(bad_parameter) for a null pointer or a small workspace, with nothing written; else
+    // only starts the work (on the processor it is done when the call returns).  Const: one plan may run on
+    // several contexts at once, each with its own workspace.
+    void execute(Context& context, const ExecuteArgs& args) const;
+
+  protected:
+    Plan(Problem problem, PlanInfo info);
+
+  private:
+    virtual void pack_impl(const void* weights, void* packed) const;
+    virtual void execute_impl(Context& context, const ExecuteArgs& args) const = 0;
+    Problem problem_;
+    PlanInfo info_;
+    std::size_t source_count_ = 0;
+};
+
+struct PlanOptions {
+    std::string algorithm;  // empty: the list's choice
+    std::size_t workspace_limit = std::numeric_limits<std::size_t>::max();
+};
+
+// Checks the problem and takes the named algorithm, or else the first of the list that is applicable,
+// preferred at this size and within the workspace limit.  Throws Error(bad_parameter) for a malformed problem
+// or an unknown name, Error(not_supported) with the reason when the named algorithm, or none, can do it.
+std::unique_ptr<Plan> make_plan(Context& context, const Problem& problem, const PlanOptions& options = {});
+
+// One row of an operation's algorithm list, for one problem.
+struct Candidate {
+    std::string algorithm;
+    bool applicable = false;
+    std::string reason;  // why not; empty when applicable
+    bool preferred = false;
+    ErrorClass error_class = ErrorClass::fp32;
+    bool deterministic = true;
+    std::size_t workspace_bytes = 0;
+    std::size_t packed_bytes = 0;
+    Work work;
+};
+
+// The whole list in its order: best first, the naive reference last.  Never throws for "not applicable".
+std::vector<Candidate> candidates(Context& context, const Problem& problem);
+// All algorithm names that an operation has on a backend, in list order.
+std::vector<std::string> algorithm_names(const Problem& problem, Backend backend);
+
+struct Finding {
+    Candidate candidate;
+    bool measured = false;
+    double median_ms = 0, p10_ms = 0, p90_ms = 0;  // valid when measured
+    int samples = 0;
+    std::optional<double>
+        max_error;  // largest |y - reference| / largest |reference|, against the last algorithm of the list
+    std::string failure;  // what execute threw, if it did
+};
+
+struct FindOptions {
+    std::size_t workspace_limit = std::numeric_limits<std::size_t>::max();
+    int samples = 10;         // per algorithm; fewer when the time budget ends first, at least 1
+    double budget_ms = 2000;  // for the whole call
+    bool measure_error = true;
+    // Real data for sources and weights in the problem's descriptors; empty: seeded random numbers of unit
+    // scale.
+    std::span<const void* const> sources;
+    const void* weights = nullptr;
+    std::uint64_t seed = 1;
+    // Asked between samples; true ends the search early with what was measured so far.
+    bool (*cancelled)(void* user) = nullptr;
+    void* user = nullptr;
+};
+
+// Times every applicable algorithm (interleaved, after a warm-up) in buffers of its own and returns all rows
+// in list order.
+std::vector<Finding> find(Context& context, const Problem& problem, const FindOptions& options = {});
+
+}  // namespace convlens

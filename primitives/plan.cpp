@@ -1,0 +1,220 @@
+#include "convlens/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/machine.h"
+#include "kernels/cpu/thread_pool.h"
+#include "primitives/algorithm.h"
+
+namespace convlens {
+
+const char* to_string(Backend backend) noexcept { return backend == Backend::cpu ? "cpu" : "cuda"; }
+
+const char* to_string(ErrorClass error_class) noexcept {
+    switch (error_class) {
+        case ErrorClass::exact_order:
+            return "exact-order";
+        case ErrorClass::fp32:
+            return "fp32";
+        case ErrorClass::winograd:
+            return "winograd";
+        case ErrorClass::fft:
+            return "fft";
+        case ErrorClass::tf32:
+            return "tf32";
+        case ErrorClass::fp16:
+            return "fp16";
+        case ErrorClass::bf16:
+            return "bf16";
+    }
+    return "unknown";
+}
+
+struct Context::Impl {
+    Backend backend;
+    std::unique_ptr<cpu::ThreadPool> pool;
+};
+
+Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {
+    if (options.backend != Backend::cpu)
+        throw Error(Status::not_supported, "the cuda backend is not part of this build; use the cpu backend");
+    if (options.threads < 0 || options.threads > 1024)
+        throw Error(Status::bad_parameter,
+                    "threads: " + std::to_string(options.threads) + " is not in 0 to 1024");
+    impl_->backend = options.backend;
+    impl_->pool = std::make_unique<cpu::ThreadPool>(options.threads, options.nice);
+}
+
+Context::~Context() = default;
+Backend Context::backend() const noexcept { return impl_->backend; }
+int Context::threads() const noexcept { return impl_->pool->threads(); }
+cpu::ThreadPool& Context::pool() const { return *impl_->pool; }
+void Context::synchronize() {}
+std::optional<double> Context::cpu_milliseconds() const { return impl_->pool->cpu_milliseconds(); }
+
+std::string Context::device_text() const {
+    const int count = threads();
+    return cpu::processor_name() + ", " + cpu::vector_target_name() + ", " + std::to_string(count) +
+           (count == 1 ? " thread" : " threads");
+}
+
+Plan::Plan(Problem problem, PlanInfo info)
+    : problem_(std::move(problem)), info_(std::move(info)), source_count_(source_count(problem_)) {}
+Plan::~Plan() = default;
+
+void Plan::pack_weights(const void* weights, void* packed) const {
+    if (info_.weights_bytes == 0) return;
+    if (weights == nullptr) throw Error(Status::bad_parameter, "weights: null");
+    if (packed == nullptr) throw Error(Status::bad_parameter, "packed: null");
+    pack_impl(weights, packed);
+}
+
+void Plan::pack_impl(const void* weights, void* packed) const {
+    std::copy_n(static_cast<const std::byte*>(weights), info_.packed_bytes, static_cast<std::byte*>(packed));
+}
+
+void Plan::execute(Context& context, const ExecuteArgs& args) const {
+    if (args.sources.size() != source_count_)
+        throw Error(Status::bad_parameter, info_.operation + " takes " + std::to_string(source_count_) +
+                                               " sources, " + std::to_string(args.sources.size()) +
+                                               " were given");
+    const bool nothing_to_do = std::visit([](const auto& p) { return p.dst.is_empty(); }, problem_);
+    if (nothing_to_do) return;
+    for (std::size_t i = 0; i < source_count_; ++i)
+        if (args.sources[i] == nullptr && !source_is_absent(problem_, i))
+            throw Error(Status::bad_parameter,
+                        info_.operation + ": source " + std::to_string(i) + " is null");
+    if (args.dst == nullptr) throw Error(Status::bad_parameter, info_.operation + ": dst is null");
+    if (info_.packed_bytes > 0 && args.weights == nullptr)
+        throw Error(Status::bad_parameter, info_.operation + ": weights are null");
+    if (info_.workspace_bytes > 0) {
+        if (args.workspace == nullptr)
+            throw Error(Status::bad_parameter, info_.operation + ": workspace is null");
+        if (args.workspace_bytes < info_.workspace_bytes)
+            throw Error(Status::bad_parameter, info_.operation + " by " + info_.algorithm +
+                                                   " needs a workspace of " +
+                                                   std::to_string(info_.workspace_bytes) + " bytes, " +
+                                                   std::to_string(args.workspace_bytes) + " were given");
+        if (reinterpret_cast<std::uintptr_t>(args.workspace) % 64 != 0)
+            throw Error(Status::bad_parameter, info_.operation + ": workspace is not 64-byte aligned");
+    }
+    execute_impl(context, args);
+}
+
+namespace {
+
+PlanInfo base_info(const Problem& problem, const char* algorithm, ErrorClass error_class,
+                   bool deterministic) {
+    PlanInfo info;
+    info.operation = operation_name(problem);
+    info.algorithm = algorithm;
+    info.error_class = error_class;
+    info.deterministic = deterministic;
+    info.weights_bytes = weights_bytes(problem);
+    info.packed_bytes = info.weights_bytes;
+    info.work = direct_work(problem);
+    return info;
+}
+
+template <class P>
+std::unique_ptr<Plan> make(const Algorithm<P>& algorithm, const P& problem, const Context& context) {
+    return algorithm.make(problem, context,
+                          base_info(problem, algorithm.name, algorithm.error_class, algorithm.deterministic));
+}
+
+template <class P>
+std::unique_ptr<Plan> make_named(Context& context, const P& problem, const PlanOptions& options) {
+    std::string known;
+    for (const auto& algorithm : algorithms<P>(context.backend())) {
+        if (options.algorithm != algorithm.name) {
+            known += (known.empty() ? "" : ", ") + std::string(algorithm.name);
+            continue;
+        }
+        const std::string reason = algorithm.reject(problem, context);
+        if (!reason.empty())
+            throw Error(Status::not_supported, "algorithm " + options.algorithm + " can't do this " +
+                                                   operation_name(Problem(problem)) + ": " + reason);
+        auto plan = make(algorithm, problem, context);
+        if (plan->info().workspace_bytes > options.workspace_limit)
+            throw Error(Status::not_supported, "algorithm " + options.algorithm + " needs a workspace of " +
+                                                   std::to_string(plan->info().workspace_bytes) +
+                                                   " bytes, the limit is " +
+                                                   std::to_string(options.workspace_limit));
+        return plan;
+    }
+    throw Error(Status::bad_parameter, "no algorithm of the name '" + options.algorithm + "' for " +
+                                           operation_name(Problem(problem)) + "; known: " + known);
+}
+
+template <class P>
+std::unique_ptr<Plan> make_chosen(Context& context, const P& problem, const PlanOptions& options) {
+    std::string reasons;
+    // Two rounds: rows that are preferred at this size, then any that can do it.
+    for (const bool only_preferred : {true, false}) {
+        for (const auto& algorithm : algorithms<P>(context.backend())) {
+            const std::string reason = algorithm.reject(problem, context);
+            if (!reason.empty()) {
+                if (only_preferred) reasons += "; " + std::string(algorithm.name) + ": " + reason;
+                continue;
+            }
+            if (only_preferred && !algorithm.preferred(problem, context)) continue;
+            auto plan = make(algorithm, problem, context);
+            if (plan->info().workspace_bytes <= options.workspace_limit) return plan;
+            if (!only_preferred)
+                reasons += "; " + std::string(algorithm.name) + ": workspace above the limit";
+        }
+    }
+    throw Error(Status::not_supported,
+                std::string("no algorithm can do this ") + operation_name(Problem(problem)) + reasons);
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> make_plan(Context& context, const Problem& problem, const PlanOptions& options) {
+    check(problem);
+    return std::visit(
+        [&](const auto& p) {
+            return options.algorithm.empty() ? make_chosen(context, p, options)
+                                             : make_named(context, p, options);
+        },
+        problem);
+}
+
+std::vector<Candidate> candidates(Context& context, const Problem& problem) {
+    check(problem);
+    return std::visit(
+        [&]<class P>(const P& p) {
+            std::vector<Candidate> rows;
+            for (const auto& algorithm : algorithms<P>(context.backend())) {
+                Candidate row;
+                row.algorithm = algorithm.name;
+                row.reason = algorithm.reject(p, context);
+                row.applicable = row.reason.empty();
+                row.error_class = algorithm.error_class;
+                row.deterministic = algorithm.deterministic;
+                if (row.applicable) {
+                    row.preferred = algorithm.preferred(p, context);
+                    const auto plan = make(algorithm, p, context);
+                    row.workspace_bytes = plan->info().workspace_bytes;
+                    row.packed_bytes = plan->info().packed_bytes;
+                    row.work = plan->info().work;
+                }
+                rows.push_back(std::move(row));
+            }
+            return rows;
+        },
+        problem);
+}
+
+std::vector<std::string> algorithm_names(const Problem& problem, Backend backend) {
+    return std::visit(
+        [&]<class P>(const P&) {
+            std::vector<std::string> names;
+            for (const auto& algorithm : algorithms<P>(backend)) names.emplace_back(algorithm.name);
+            return names;
+        },
+        problem);
+}
+
+}  // namespace convlens
