@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,8 @@ std::size_t weights_bytes(const Problem& problem);
 std::size_t source_count(const Problem& problem);
 // Which of the sources may be null (absent by the problem).
 bool source_is_absent(const Problem& problem, std::size_t index);
+// The layout of a source, or nothing when it is absent or the index is out of range.
+std::optional<TensorDesc> source_desc(const Problem& problem, std::size_t index);
 
 template <class P>
 bool always(const P&, const Context&) {
