@@ -28,7 +28,8 @@ class RollingWindow {
     int capacity_;
     int next_ = 0;
     double last_ = 0;
-    std::vector<double> values_;
+    std::vector<double> values_;  // ring, in order of arrival
+    std::vector<double> sorted_;  // the same values, ascending: quantiles cost no sort
 };
 
 struct PassTimes {
@@ -49,16 +50,28 @@ class PassTimer {
     void reset();  // after a change of model, mode or algorithm
     // The first `warmup` passes after a reset are run but not kept.
     void set_warmup(int passes) { warmup_ = passes; }
+    // CPU times of the layers are taken in every `passes`-th pass (reading the clocks of all threads costs
+    // more than a small layer); the wall times of such a pass are not kept. 0: never.
+    void set_cpu_interval(int passes) { cpu_interval_ = passes; }
+    // One pass. What `extra` does lies outside the layers' times but inside the whole pass'.
     void run(network::Executor& executor, int arena, const network::PassObserver* extra = nullptr);
     PassTimes times() const;
     double last_total_ms() const { return last_total_ms_; }
 
   private:
     Context& context_;
-    int window_, warmup_ = 2, passes_ = 0;
+    int window_, warmup_ = 2, cpu_interval_ = 8, passes_ = 0;
     double clock_cost_ms_ = 0, cpu_clock_cost_ms_ = 0, last_total_ms_ = 0;
     std::vector<RollingWindow> layers_, layers_cpu_;
-    RollingWindow total_, total_cpu_;
+    RollingWindow total_, running_share_;
 };
+
+// What a layer's median time makes of its work; empty without a time.
+struct Rates {
+    std::optional<double> gflops;           // of the direct method's operations
+    std::optional<double> executed_gflops;  // of the operations that the algorithm really does
+    std::optional<double> gbytes;           // per second: each element moved once
+};
+Rates achieved_rates(const Work& work, double median_ms);
 
 }  // namespace convlens::measure
