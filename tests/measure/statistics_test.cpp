@@ -211,7 +211,7 @@ TEST(MapStatistics, LargestFloatsDoNotOverflow) {
         for (const auto& map : map_statistics(t.data(), t.desc, 0, pool)) {
             EXPECT_EQ(map.inf_count, 0);
             EXPECT_EQ(map.mean, 0);
-            EXPECT_DOUBLE_EQ(map.deviation, largest);
+            EXPECT_FLOAT_EQ(static_cast<float>(map.deviation), largest);
         }
         const Histogram h = map_histogram(t.data(), t.desc, 0, -1, 4);
         EXPECT_EQ(h.counts, (std::vector<std::int64_t>{384, 0, 0, 384}));
