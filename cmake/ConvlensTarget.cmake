@@ -11,6 +11,10 @@ endif()
 
 add_library(convlens_flags INTERFACE)
 target_compile_options(convlens_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
+# g++ 12 reports an overlapping copy in every `"text" + string` (GCC bug 105651).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(convlens_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+endif()
 if(CONVLENS_WERROR)
   target_compile_options(convlens_flags INTERFACE -Werror)
 endif()
