@@ -19,6 +19,8 @@ struct EngineOptions {
     std::shared_ptr<network::Allocator> allocator;  // null: plain memory
     std::uint64_t seed = 1;
     bool stepped = false;  // --sync: a pass runs only when asked for by run_passes()
+    std::string landmarks_model;         // path of the network that refines found faces; empty: none
+    std::function<void()> on_published;  // engine's thread: a new snapshot or message is there (wakes a window)
 };
 
 class Engine {
@@ -49,6 +51,7 @@ class Engine {
     // it returns when the reader is done (e.g. the GPU has finished the refresh). Window thread; never waits
     // for a pass.
     SnapshotPtr begin_read();
+    SnapshotPtr newest() const;  // to look at figures, not at maps: its arena may be written at any time
     void end_read(std::function<void()> reader_done = {});
 
     // Waits until all requests so far are taken up and `passes` passes have finished after them. False: not
@@ -56,6 +59,8 @@ class Engine {
     bool run_passes(int passes, double timeout_ms = 60000);
     std::vector<Message> take_messages();  // since the last call
     bool idle() const;                     // paused or nothing new to compute
+    // Number of requests made so far; a snapshot with Snapshot::requests of at least this has taken them up.
+    std::uint64_t requests() const;
 
   private:
     struct Impl;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/input/frame.h"
@@ -106,7 +108,11 @@ struct Snapshot {
     std::int64_t histogram_map = -1;
     // Per layer, of its first output; refreshed in turn over several passes. lo/hi are the finite range.
     std::vector<measure::MapStatistics> layer_statistics;
-    double input_to_result_ms = 0;  // from the input command or frame to this snapshot
+    double input_to_result_ms = 0;  // from the newest input command or frame to its first snapshot
+    // Steady clock, ms: when the frame of this pass came in, or the command that asked for it; for a repeated
+    // pass on the same frame the start of the pass.
+    double input_at_ms = 0;
+    std::uint64_t requests = 0;  // how many requests the engine had taken up (see Engine::requests)
     bool paused = false;
     bool measuring = false;       // a finder is running
     double measure_progress = 0;  // 0 to 1
