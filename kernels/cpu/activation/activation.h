@@ -1,0 +1,22 @@
+// Activations as an operation of its own; the vector functions that epilogues share are in
+// kernels/cpu/activation.h.
+#pragma once
+
+#include "kernels/cpu/activation_kind.h"
+#include "kernels/cpu/layout.h"
+#include "kernels/cpu/thread_pool.h"
+
+namespace convlens::cpu {
+
+struct ActivationParams {
+    Layout src, dst;  // equal dims
+    Activation activation;
+};
+
+// One value by definition, in double; NaN stays NaN.
+double activate_in_double(const Activation& activation, double x);
+
+// By definition, in double: the reference. Any element type, any strides; dst may be src.
+void activation_direct(const ActivationParams& params, const void* src, void* dst, ThreadPool& pool);
+
+}  // namespace convlens::cpu
