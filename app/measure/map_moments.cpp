@@ -20,15 +20,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<double>;
 using F = hn::Rebind<float, D>;
 
-// Per lane moments of values[i * stride + lane], i < count.
+// Per lane figures of values[i * stride + lane], i < count.
 struct LaneMoments {
-    double sum[HWY_MAX_BYTES / sizeof(double)], squares[HWY_MAX_BYTES / sizeof(double)];
-    float min[HWY_MAX_BYTES / sizeof(double)], max[HWY_MAX_BYTES / sizeof(double)],
-        zeros[HWY_MAX_BYTES / sizeof(double)];
+    static constexpr std::size_t most = HWY_MAX_BYTES / sizeof(double);
+    double sum[most], squares[most];
+    float min[most], max[most], zeros[most];
 };
 
-void lane_moments(const float* HWY_RESTRICT values, std::int64_t count, std::int64_t stride,
-                  LaneMoments& out) {
+void first_pass(const float* HWY_RESTRICT values, std::int64_t count, std::int64_t stride, LaneMoments& out) {
     const D d;
     const F f;
     auto sum = hn::Zero(d);
@@ -43,17 +42,23 @@ void lane_moments(const float* HWY_RESTRICT values, std::int64_t count, std::int
         high = hn::Max(high, v);
         zeros = hn::Add(zeros, hn::IfThenElseZero(hn::Eq(v, hn::Zero(f)), one));
     }
-    const auto mean = hn::Div(sum, hn::Set(d, static_cast<double>(count)));
+    hn::StoreU(sum, d, out.sum);
+    hn::StoreU(low, f, out.min);
+    hn::StoreU(high, f, out.max);
+    hn::StoreU(zeros, f, out.zeros);
+}
+
+template <class V>
+void second_pass(const float* HWY_RESTRICT values, std::int64_t count, std::int64_t stride, V mean,
+                 LaneMoments& out) {
+    const D d;
+    const F f;
     auto squares = hn::Zero(d);
     for (std::int64_t i = 0; i < count; ++i) {
         const auto distance = hn::Sub(hn::PromoteTo(d, hn::LoadU(f, values + i * stride)), mean);
         squares = hn::MulAdd(distance, distance, squares);
     }
-    hn::StoreU(sum, d, out.sum);
     hn::StoreU(squares, d, out.squares);
-    hn::StoreU(low, f, out.min);
-    hn::StoreU(high, f, out.max);
-    hn::StoreU(zeros, f, out.zeros);
 }
 
 // The same by scalars, for blocks with NaN or infinity and for what is shorter than a vector.
@@ -95,20 +100,30 @@ Moments lane(const LaneMoments& lanes, std::size_t i, std::int64_t count) {
 std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(D())); }
 
 void contiguous(const float* values, std::int64_t count, Moments& into) {
-    const std::int64_t width = lanes();
-    const std::int64_t steps = count / width;
+    const auto width = static_cast<std::size_t>(lanes());
+    const std::int64_t steps = count / lanes(), whole = steps * lanes();
     if (steps > 0) {
         LaneMoments block;
-        lane_moments(values, steps, width, block);
-        Moments joined;
-        bool finite = true;
-        for (std::size_t i = 0; i < static_cast<std::size_t>(width); ++i) {
-            finite &= std::isfinite(block.sum[i]);
-            joined.join(lane(block, i, steps));
+        first_pass(values, steps, lanes(), block);
+        double sum = 0;
+        for (std::size_t i = 0; i < width; ++i) sum += block.sum[i];
+        if (std::isfinite(sum)) {
+            Moments m;
+            m.finite = whole;
+            m.mean = sum / static_cast<double>(whole);
+            second_pass(values, steps, lanes(), hn::Set(D(), m.mean), block);
+            for (std::size_t i = 0; i < width; ++i) {
+                m.squares += block.squares[i];
+                m.min = std::min(m.min, block.min[i]);
+                m.max = std::max(m.max, block.max[i]);
+                m.zeros += static_cast<std::int64_t>(block.zeros[i]);
+            }
+            into.join(m);
+        } else {
+            into.join(scalar_moments(values, whole, 1));
         }
-        into.join(finite ? joined : scalar_moments(values, steps * width, 1));
     }
-    if (steps * width < count) into.join(scalar_moments(values + steps * width, count - steps * width, 1));
+    if (whole < count) into.join(scalar_moments(values + whole, count - whole, 1));
 }
 
 void channels_last(const float* values, std::int64_t cells, std::int64_t stride, std::int64_t channels,
@@ -118,7 +133,9 @@ void channels_last(const float* values, std::int64_t cells, std::int64_t stride,
     for (std::int64_t done = 0; done < channels; done += width) {
         // The last vector starts early enough to lie inside; its first lanes were joined already.
         const std::int64_t first = std::min(done, channels - width);
-        lane_moments(values + first, cells, stride, block);
+        first_pass(values + first, cells, stride, block);
+        const auto mean = hn::Div(hn::LoadU(D(), block.sum), hn::Set(D(), static_cast<double>(cells)));
+        second_pass(values + first, cells, stride, mean, block);
         for (std::int64_t c = done; c < std::min(done + width, channels); ++c) {
             const auto i = static_cast<std::size_t>(c - first);
             into[c].join(std::isfinite(block.sum[i]) ? lane(block, i, cells)

@@ -18,15 +18,16 @@ struct Moments {
     void join(const Moments& other);
 };
 
-// Longest block that the functions below take.
-inline constexpr std::int64_t moments_block = 512;
+// Most contiguous values and most cells that the functions below take: what stays in the first cache.
+inline constexpr std::int64_t moments_block = 4096;
+inline constexpr std::int64_t moments_cells = 512;
 // Fewest channels that channel_moments() takes.
 std::int64_t moments_lanes();
 
 // Joins `count` (at most moments_block) contiguous values to `into`: two passes over the block.
 void contiguous_moments(const float* values, std::int64_t count, Moments& into);
 // For each channel c of `channels` (at least moments_lanes()) the values at values[cell * stride + c] of
-// `cells` (at most moments_block) cells, joined to into[c].
+// `cells` (at most moments_cells) cells, joined to into[c].
 void channel_moments(const float* values, std::int64_t cells, std::int64_t stride, std::int64_t channels,
                      Moments* into);
 

@@ -119,15 +119,15 @@ std::vector<Moments> by_cell(const Item& item, cpu::ThreadPool& pool) {
     const std::int64_t cells = item.cells();
     const auto channels = static_cast<std::size_t>(item.channels);
     const double operations = static_cast<double>(item.channels * cells) * 4;
-    const std::int64_t tasks = cpu::task_count(pool, operations, (cells + moments_block - 1) / moments_block);
+    const std::int64_t tasks = cpu::task_count(pool, operations, (cells + moments_cells - 1) / moments_cells);
     std::vector<Moments> parts(static_cast<std::size_t>(tasks) * channels);
     pool.parallel_for(tasks, [&](std::int64_t task, int) {
         Moments* part = parts.data() + static_cast<std::size_t>(task) * channels;
         for_each_stretch(item, cells * task / tasks, cells * (task + 1) / tasks,
                          [&](const float* values, std::int64_t count) {
-                             for (std::int64_t i = 0; i < count; i += moments_block)
+                             for (std::int64_t i = 0; i < count; i += moments_cells)
                                  channel_moments(values + i * item.strides[2],
-                                                 std::min(moments_block, count - i), item.strides[2],
+                                                 std::min(moments_cells, count - i), item.strides[2],
                                                  item.channels, part);
                          });
     });
