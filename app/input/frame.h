@@ -17,4 +17,7 @@ struct Frame {
 };
 using FramePtr = std::shared_ptr<const Frame>;
 
+// The clock of Frame::arrived_ms: steady, milliseconds.
+double now_ms();
+
 }  // namespace convlens::input

@@ -25,6 +25,8 @@ class Source {
     virtual bool step(int /*direction*/) { return false; }
     virtual int count() const { return 1; }  // pictures in the folder
     virtual int position() const { return 0; }
+    // Sentences about pictures that were skipped since the last call.
+    virtual std::vector<std::string> take_messages() { return {}; }
     virtual std::string text() const = 0;  // as given to open_source, e.g. "photos/" or "pattern:checker"
 };
 
@@ -32,8 +34,19 @@ class Source {
 // the remedy; `camera`, `draw` and video files say that this build has no module for them.
 std::unique_ptr<Source> open_source(const std::string& text);
 
-// "impulse", "edge", "checker", "gradient", "grating", "noise"; options after colons:
-// pattern:checker:320x240:seed=7
+// "impulse", "edge", "checker", "gradient", "grating", "noise". Options follow after colons, in any order:
+//   WxH                 size, 1 to 4096 a side (224x224)
+//   impulse  x= y=      place of the one white pixel (the middle)
+//   edge     angle=     direction from dark to light in degrees, 0 is right, 90 is down (0)
+//   checker  cell=      side of a square in pixels (16)
+//   gradient angle=     direction from black to white (0)
+//   grating  frequency= cycles per 100 pixels (5)   angle= (0)   phase= in degrees (0)
+//   noise    seed= (1)  uniform, every plane by itself; the same on every machine
 std::vector<std::string> pattern_names();
+// `text` without "pattern:". Throws Error(bad_parameter) naming the option and what is allowed.
+FramePtr make_pattern(const std::string& text);
+
+// File names that a folder source takes for pictures: .jpg .jpeg .png .bmp .tga .ppm .pgm .pnm .gif
+bool has_picture_name(const std::string& path);
 
 }  // namespace convlens::input
