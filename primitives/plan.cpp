@@ -1,6 +1,7 @@
 #include "convlens/plan.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "kernels/cpu/machine.h"
@@ -59,8 +60,56 @@ std::string Context::device_text() const {
            (count == 1 ? " thread" : " threads");
 }
 
-Plan::Plan(Problem problem, PlanInfo info)
-    : problem_(std::move(problem)), info_(std::move(info)), source_count_(source_count(problem_)) {}
+namespace {
+
+bool may_work_in_place(const Problem& problem) {
+    return std::holds_alternative<ActivationProblem>(problem) ||
+           std::holds_alternative<ElementwiseProblem>(problem) ||
+           std::holds_alternative<BatchNormalizationProblem>(problem);
+}
+
+}  // namespace
+
+Plan::Plan(Problem problem, PlanInfo info) : problem_(std::move(problem)), info_(std::move(info)) {
+    const auto range_of = [](const TensorDesc& desc) {
+        Range range;
+        if (desc.is_empty()) return range;
+        const auto size = static_cast<std::ptrdiff_t>(size_of(desc.type));
+        std::int64_t lowest = desc.offset;
+        for (int axis = 0; axis < desc.rank(); ++axis)
+            if (desc.strides[axis] < 0) lowest += (desc.dims[axis] - 1) * desc.strides[axis];
+        range.begin = lowest * size;
+        range.end = static_cast<std::ptrdiff_t>(desc.bytes());
+        range.first = desc.offset * size;
+        range.dense = desc.is_dense();
+        return range;
+    };
+    const TensorDesc& dst = std::visit([](const auto& p) -> const TensorDesc& { return p.dst; }, problem_);
+    dst_range_ = range_of(dst);
+    for (std::size_t i = 0; i < source_count(problem_); ++i) {
+        const auto desc = source_desc(problem_, i);
+        source_ranges_.push_back(desc ? range_of(*desc) : Range{});
+        source_ranges_.back().in_place = desc && may_work_in_place(problem_) && *desc == dst;
+    }
+}
+
+// Sure cases only: the same first element, or two dense tensors whose ranges meet.
+void Plan::check_overlap(const ExecuteArgs& args) const {
+    const auto dst = reinterpret_cast<std::intptr_t>(args.dst);
+    for (std::size_t i = 0; i < source_ranges_.size(); ++i) {
+        const Range& range = source_ranges_[i];
+        if (args.sources[i] == nullptr || range.begin == range.end) continue;
+        const auto src = reinterpret_cast<std::intptr_t>(args.sources[i]);
+        if (src == dst && range.in_place) continue;
+        const bool same_start = src + range.first == dst + dst_range_.first;
+        const bool meet =
+            src + range.begin < dst + dst_range_.end && dst + dst_range_.begin < src + range.end;
+        if (same_start || (meet && range.dense && dst_range_.dense))
+            throw Error(Status::bad_parameter, info_.operation + ": source " + std::to_string(i) +
+                                                   " overlaps dst; give dst memory of its own");
+    }
+}
+
 Plan::~Plan() = default;
 
 void Plan::pack_weights(const void* weights, void* packed) const {
@@ -75,13 +124,25 @@ void Plan::pack_impl(const void* weights, void* packed) const {
 }
 
 void Plan::execute(Context& context, const ExecuteArgs& args) const {
-    if (args.sources.size() != source_count_)
-        throw Error(Status::bad_parameter, info_.operation + " takes " + std::to_string(source_count_) +
+    const std::size_t count = source_ranges_.size();
+    std::size_t least = count;
+    while (least > 0 && source_is_absent(problem_, least - 1)) --least;
+    if (args.sources.size() < least || args.sources.size() > count)
+        throw Error(Status::bad_parameter, info_.operation + " takes " + std::to_string(count) +
                                                " sources, " + std::to_string(args.sources.size()) +
                                                " were given");
+    if (args.sources.size() < count) {
+        // Only operations with few sources have absent ones.
+        std::array<const void*, 4> complete{};
+        std::copy(args.sources.begin(), args.sources.end(), complete.begin());
+        ExecuteArgs completed = args;
+        completed.sources = std::span(complete).first(count);
+        execute(context, completed);
+        return;
+    }
     const bool nothing_to_do = std::visit([](const auto& p) { return p.dst.is_empty(); }, problem_);
     if (nothing_to_do) return;
-    for (std::size_t i = 0; i < source_count_; ++i)
+    for (std::size_t i = 0; i < count; ++i)
         if (args.sources[i] == nullptr && !source_is_absent(problem_, i))
             throw Error(Status::bad_parameter,
                         info_.operation + ": source " + std::to_string(i) + " is null");
@@ -99,6 +160,7 @@ void Plan::execute(Context& context, const ExecuteArgs& args) const {
         if (reinterpret_cast<std::uintptr_t>(args.workspace) % 64 != 0)
             throw Error(Status::bad_parameter, info_.operation + ": workspace is not 64-byte aligned");
     }
+    check_overlap(args);
     execute_impl(context, args);
 }
 

@@ -80,10 +80,11 @@ struct PlanInfo {
     Work work;
 };
 
-// All pointers are in the memory of the plan's backend.  Sources and their order: problem.h.  Source and
-// destination must not overlap unless the problem says so.  The workspace must be 64-byte aligned; it need
-// not be clean and carries nothing between calls.  A base pointer of a tensor needs only the alignment of its
-// element.
+// All pointers are in the memory of the plan's backend.  Sources and their order: problem.h; trailing sources
+// that are absent may be left out.  Source and destination must not overlap unless the problem says so (views
+// into one buffer whose elements lie between each other, such as channel slices, don't overlap).  The
+// workspace must be 64-byte aligned; it need not be clean and carries nothing between calls.  A base pointer
+// of a tensor needs only the alignment of its element.
 struct ExecuteArgs {
     std::span<const void* const> sources;
     const void* weights = nullptr;  // packed by pack_weights()
@@ -110,9 +111,18 @@ class Plan {
   private:
     virtual void pack_impl(const void* weights, void* packed) const;
     virtual void execute_impl(Context& context, const ExecuteArgs& args) const = 0;
+    // What execute needs to see that memory is not used twice.
+    struct Range {
+        std::ptrdiff_t begin = 0, end = 0;  // bytes from the pointer, end exclusive
+        std::ptrdiff_t first = 0;           // of the element with index 0 ... 0
+        bool dense = false;
+        bool in_place = false;  // may be the very memory of dst
+    };
+    void check_overlap(const ExecuteArgs& args) const;
     Problem problem_;
     PlanInfo info_;
-    std::size_t source_count_ = 0;
+    std::vector<Range> source_ranges_;  // one a source; empty ranges for absent ones
+    Range dst_range_;
 };
 
 struct PlanOptions {

@@ -127,7 +127,8 @@ struct ActivationProblem {
 };
 
 // Inference: dst = activation((src - mean) / sqrt(variance + epsilon) * scale + bias), by channel (axis 1).
-// Sources: src, scale, bias, mean, variance (C values each, f32, packed).
+// dst may be src when both descriptors are equal.  Sources: src, scale, bias, mean, variance (C values each,
+// f32, packed).
 struct BatchNormalizationProblem {
     TensorDesc src;
     TensorDesc dst;
@@ -163,7 +164,7 @@ bool is_unary(ElementwiseKind kind) noexcept;
 const char* to_string(ElementwiseKind kind) noexcept;
 
 // dst = activation(a OP b).  Each dim of a and of b equals dst's or is 1 (broadcast), ranks are equal.
-// dst may be a or b when the descriptors are equal.  Sources: a, b.
+// dst may be a or b when the descriptors are equal.  Sources: a, b (absent for unary operations).
 struct ElementwiseProblem {
     ElementwiseKind kind = ElementwiseKind::add;
     TensorDesc a;
