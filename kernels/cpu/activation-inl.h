@@ -68,7 +68,8 @@ HWY_INLINE V activate_vector(D d, V x, float alpha, float beta) {
     }
 }
 
-// Calls body.template operator()<kind>() for the activation's kind, so that a loop inside has no choice to make.
+// Calls body.template operator()<kind>() for the activation's kind, so that a loop inside has no choice to
+// make.
 template <class Body>
 HWY_INLINE void with_activation_kind(ActivationKind kind, const Body& body) {
     switch (kind) {
@@ -98,9 +99,8 @@ HWY_INLINE void with_activation_kind(ActivationKind kind, const Body& body) {
 // The choice at every vector, for epilogues outside the inner loop.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_NOINLINE V activate_vector(D d, const Activation& a, V x) {
-    with_activation_kind(a.kind, [&]<ActivationKind kind>() HWY_ATTR {
-        x = activate_vector<kind>(d, x, a.alpha, a.beta);
-    });
+    with_activation_kind(
+        a.kind, [&]<ActivationKind kind>() HWY_ATTR { x = activate_vector<kind>(d, x, a.alpha, a.beta); });
     return x;
 }
 

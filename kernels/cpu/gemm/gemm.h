@@ -5,8 +5,9 @@
 // matrix). Offsets are 64-bit. Host memory. The packed form belongs to the vector target in use when it was
 // made; it never changes within a process.
 //
-// Arithmetic: C = activation(A * B + bias + residual). Each element is one chain of fused multiply-adds in rising k,
-// so it depends neither on m, on the place of its row, nor on how the caller splits the work between threads.
+// Arithmetic: C = activation(A * B + bias + residual). An element is summed in rising k, cut into parts at
+// places that depend on k alone, so its bits depend neither on m, on the place of its row, nor on how the
+// caller splits the work between threads.
 #pragma once
 
 #include <cstddef>
@@ -44,11 +45,12 @@ struct GemmOutput {
 
 // Columns [n_begin, n_end) of the product only; n_begin is a multiple of gemm_panel_columns(), n_end too or
 // is n. m, n and k may be any number >= 0; k = 0 leaves the epilogue of 0 (or of C).
-void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* packed_b,
-          const GemmOutput& output, const GemmEpilogue& epilogue, std::int64_t n_begin, std::int64_t n_end);
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
+          const float* packed_b, const GemmOutput& output, const GemmEpilogue& epilogue, std::int64_t n_begin,
+          std::int64_t n_end);
 // All columns.
-void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* packed_b,
-          const GemmOutput& output, const GemmEpilogue& epilogue = {});
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
+          const float* packed_b, const GemmOutput& output, const GemmEpilogue& epilogue = {});
 
 // How m rows are cut into register tiles: `rows` each, the last may have fewer.
 struct GemmTiling {
