@@ -26,9 +26,9 @@ int ArenaExchange::free_arena() const {
 
 int ArenaExchange::begin_write() {
     std::unique_lock lock(mutex_);
-    const auto deadline = std::chrono::steady_clock::now() +
-                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                              std::chrono::duration<double, std::milli>(patience_ms_));
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                               std::chrono::duration<double, std::milli>(patience_ms_));
     bool patient = true;
     while (!stopped_) {
         int arena = free_arena();
@@ -76,7 +76,8 @@ void ArenaExchange::retire_all(SnapshotPtr replacement) {
     published_ = replacement;
     const SnapshotPtr old = reading_;
     // The reader may take the replacement meanwhile; only what it held before matters.
-    changed_.wait(lock, [&] { return stopped_ || old == nullptr || old->network == nullptr || reading_ != old; });
+    changed_.wait(lock,
+                  [&] { return stopped_ || old == nullptr || old->network == nullptr || reading_ != old; });
     std::vector<std::function<void()>> fences(fences_.size());
     fences.swap(fences_);
     lock.unlock();

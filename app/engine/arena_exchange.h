@@ -24,7 +24,8 @@ class ArenaExchange {
     // without a write. Dropped when another arena is shown.
     void replace(SnapshotPtr snapshot);
     // Writer: from now on the reader gets `replacement`, whose memory is not of these arenas (or none); waits
-    // until the reader holds nothing older and its fences have returned. After it the old memory may be freed.
+    // until the reader holds nothing older and its fences have returned. After it the old memory may be
+    // freed.
     void retire_all(SnapshotPtr replacement);
     // Reader: the newest snapshot; its arena is not written until end_read. Never null after the first
     // publish, replace or retire_all.

@@ -19,8 +19,8 @@ struct EngineOptions {
     std::shared_ptr<network::Allocator> allocator;  // null: plain memory
     std::uint64_t seed = 1;
     bool stepped = false;  // --sync: a pass runs only when asked for by run_passes()
-    std::string landmarks_model;         // path of the network that refines found faces; empty: none
-    std::function<void()> on_published;  // engine's thread: a new snapshot or message is there (wakes a window)
+    std::function<void()>
+        on_published;  // engine's thread: a new snapshot or message is there (wakes a window)
 };
 
 class Engine {
