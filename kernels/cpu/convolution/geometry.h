@@ -2,7 +2,9 @@
 // length 1), strides in elements for every tensor, no type and no pointer.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace convlens::cpu {
@@ -30,5 +32,19 @@ struct ConvolutionGeometry {
     std::int64_t taps() const { return window[0] * window[1] * window[2]; }
     std::int64_t dst_cells() const { return dst[0] * dst[1] * dst[2]; }
 };
+
+// The taps [first, end) of one axis that read inside src for output index `out`; empty ranges have end <=
+// first.
+struct TapRange {
+    std::int64_t first, end;
+};
+
+inline TapRange valid_taps(const ConvolutionGeometry& g, std::size_t axis, std::int64_t out) {
+    const std::int64_t dilation = g.dilations[axis];
+    const std::int64_t before = g.pads[axis] - out * g.strides[axis];  // cells of the pad that tap 0 precedes
+    const std::int64_t left = g.src[axis] + before;                    // cells from tap 0 to the end
+    return {before > 0 ? (before + dilation - 1) / dilation : 0,
+            left > 0 ? std::min(g.window[axis], (left + dilation - 1) / dilation) : 0};
+}
 
 }  // namespace convlens::cpu

@@ -45,7 +45,8 @@ float gather(const ConvolutionGeometry& g, const float* src, const float* weight
 }  // namespace
 
 void transposed_convolution_direct(const ConvolutionGeometry& g, const float* src, const float* weights,
-                                   const float* bias, float* dst, ThreadPool& pool) {
+                                   const float* bias, const Activation& activation, float* dst,
+                                   ThreadPool& pool) {
     const std::int64_t rows = g.batch * g.outputs * g.dst[0] * g.dst[1];
     const double operations = static_cast<double>(rows) * static_cast<double>(g.dst[2]) *
                               static_cast<double>(g.channels / g.groups) * static_cast<double>(g.taps());
@@ -60,7 +61,7 @@ void transposed_convolution_direct(const ConvolutionGeometry& g, const float* sr
                          h * g.dst_strides[3];
             for (std::int64_t w = 0; w < g.dst[2]; ++w) {
                 const float sum = gather(g, src + n * g.src_strides[0], weights, k, {d, h, w});
-                out[w * g.dst_strides[4]] = bias ? sum + bias[k] : sum;
+                out[w * g.dst_strides[4]] = activate(activation, bias ? sum + bias[k] : sum);
             }
         }
     });

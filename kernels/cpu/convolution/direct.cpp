@@ -1,0 +1,122 @@
+#include "kernels/cpu/convolution/direct.h"
+
+#include <algorithm>
+
+namespace convlens::cpu {
+namespace {
+
+std::int64_t block_width(const ConvolutionGeometry& g) {
+    const std::int64_t outputs = g.outputs / g.groups;
+    return outputs > 4 ? 16 : outputs > 1 ? 4 : 1;
+}
+
+std::int64_t blocks(const ConvolutionGeometry& g) {
+    const std::int64_t width = block_width(g);
+    return (g.outputs / g.groups + width - 1) / width;
+}
+
+std::int64_t block_size(const ConvolutionGeometry& g) {
+    return g.channels / g.groups * g.taps() * block_width(g);
+}
+
+// Adds src * filter for one output cell and `Width` outputs. src is the group's first channel at tap 0.
+template <std::int64_t Width>
+void sum_cell(const ConvolutionGeometry& g, const float* src, const float* filter, const Axes& at,
+              const TapRange& ds, const TapRange& hs, const TapRange& ws, float (&sums)[Width]) {
+    for (std::int64_t c = 0; c < g.channels / g.groups; ++c)
+        for (std::int64_t d = ds.first; d < ds.end; ++d)
+            for (std::int64_t h = hs.first; h < hs.end; ++h) {
+                const float* taps = filter + ((c * g.window[0] + d) * g.window[1] + h) * g.window[2] * Width;
+                const float* row = src + c * g.src_strides[1] +
+                                   (at[0] + d * g.dilations[0]) * g.src_strides[2] +
+                                   (at[1] + h * g.dilations[1]) * g.src_strides[3];
+                for (std::int64_t w = ws.first; w < ws.end; ++w) {
+                    const float x = row[(at[2] + w * g.dilations[2]) * g.src_strides[4]];
+                    for (std::int64_t j = 0; j < Width; ++j) sums[j] += x * taps[w * Width + j];
+                }
+            }
+}
+
+struct Epilogue {
+    const float* bias;
+    const float* residual;
+    const Activation& activation;
+    float* dst;
+};
+
+// All outputs of one row of cells.
+template <std::int64_t Width>
+void row(const ConvolutionGeometry& g, const float* src, const float* packed, const Epilogue& e,
+         std::int64_t n, std::int64_t d, std::int64_t h) {
+    const std::int64_t outputs = g.outputs / g.groups;
+    const TapRange ds = valid_taps(g, 0, d), hs = valid_taps(g, 1, h);
+    for (std::int64_t block = 0; block < g.groups * blocks(g); ++block) {
+        const std::int64_t group = block / blocks(g), first = block % blocks(g) * Width;
+        const std::int64_t count = std::min(Width, outputs - first);
+        const float* image = src + n * g.src_strides[0] + group * (g.channels / g.groups) * g.src_strides[1];
+        for (std::int64_t w = 0; w < g.dst[2]; ++w) {
+            const Axes at = {d * g.strides[0] - g.pads[0], h * g.strides[1] - g.pads[1],
+                             w * g.strides[2] - g.pads[2]};
+            float sums[Width] = {};
+            sum_cell<Width>(g, image, packed + block * block_size(g), at, ds, hs, valid_taps(g, 2, w), sums);
+            for (std::int64_t j = 0; j < count; ++j) {
+                const std::int64_t k = group * outputs + first + j;
+                const Strides5& s = g.dst_strides;
+                const std::int64_t offset = n * s[0] + k * s[1] + d * s[2] + h * s[3] + w * s[4];
+                float value = sums[j];
+                if (e.bias) value += e.bias[k];
+                if (e.residual) value += e.residual[offset];
+                e.dst[offset] = activate(e.activation, value);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+std::size_t convolution_direct_packed_size(const ConvolutionGeometry& g) {
+    return static_cast<std::size_t>(g.groups * blocks(g) * block_size(g));
+}
+
+void convolution_direct_pack(const ConvolutionGeometry& g, const float* weights, float* packed) {
+    const std::int64_t outputs = g.outputs / g.groups, width = block_width(g);
+    const std::int64_t taps = g.taps(), depth = g.channels / g.groups * taps;
+    std::fill_n(packed, convolution_direct_packed_size(g), 0.0f);
+    for (std::int64_t k = 0; k < g.outputs; ++k) {
+        const std::int64_t within = k % outputs;
+        float* block = packed + (k / outputs * blocks(g) + within / width) * block_size(g) + within % width;
+        for (std::int64_t i = 0; i < depth; ++i) {
+            const std::int64_t tap = i % taps;
+            const std::int64_t from = i - tap + (g.flipped ? taps - 1 - tap : tap);
+            block[i * width] = weights[k * depth + from];
+        }
+    }
+}
+
+void convolution_direct(const ConvolutionGeometry& g, const float* src, const float* packed,
+                        const float* bias, const float* residual, const Activation& activation, float* dst,
+                        ThreadPool& pool) {
+    const std::int64_t rows = g.batch * g.dst[0] * g.dst[1];
+    const double operations = static_cast<double>(rows) * static_cast<double>(g.dst[2]) *
+                              static_cast<double>(g.outputs) * static_cast<double>(g.channels / g.groups) *
+                              static_cast<double>(g.taps());
+    const Epilogue epilogue{bias, residual, activation, dst};
+    const std::int64_t tasks = task_count(pool, operations, rows, 2e5);
+    pool.parallel_for(tasks, [&](std::int64_t task, int) {
+        for (std::int64_t i = rows * task / tasks; i < rows * (task + 1) / tasks; ++i) {
+            const std::int64_t h = i % g.dst[1], d = i / g.dst[1] % g.dst[0], n = i / (g.dst[1] * g.dst[0]);
+            switch (block_width(g)) {
+                case 16:
+                    row<16>(g, src, packed, epilogue, n, d, h);
+                    break;
+                case 4:
+                    row<4>(g, src, packed, epilogue, n, d, h);
+                    break;
+                default:
+                    row<1>(g, src, packed, epilogue, n, d, h);
+            }
+        }
+    });
+}
+
+}  // namespace convlens::cpu

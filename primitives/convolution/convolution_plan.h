@@ -1,0 +1,46 @@
+// What the plans of the convolution rows share: geometry, pointers with offsets, activation.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "primitives/algorithm.h"
+#include "primitives/convolution_geometry.h"
+#include "primitives/kernel_activation.h"
+
+namespace convlens::convolution_rows {
+
+inline std::string reject_unless_f32(const ConvolutionProblem& problem) {
+    if (problem.dst.type == DataType::f32) return {};
+    return std::string("only f32 is supported, not ") + to_string(problem.dst.type);
+}
+
+class ConvolutionPlan : public Plan {
+  protected:
+    ConvolutionPlan(const ConvolutionProblem& problem, PlanInfo info)
+        : Plan(problem, std::move(info)),
+          geometry_(convolution_geometry(problem)),
+          activation_(kernel_activation(problem.activation)),
+          src_offset_(problem.src.offset),
+          dst_offset_(problem.dst.offset) {}
+
+    struct Tensors {
+        const float* src;
+        const float* weights;
+        const float* bias;      // null: none
+        const float* residual;  // null: none; laid out as dst
+        float* dst;
+    };
+    Tensors tensors(const ExecuteArgs& args) const {
+        const auto floats = [](const void* p) { return static_cast<const float*>(p); };
+        const float* residual = floats(args.sources[2]);
+        return {floats(args.sources[0]) + src_offset_, floats(args.weights), floats(args.sources[1]),
+                residual ? residual + dst_offset_ : nullptr, static_cast<float*>(args.dst) + dst_offset_};
+    }
+
+    cpu::ConvolutionGeometry geometry_;
+    cpu::Activation activation_;
+    std::int64_t src_offset_, dst_offset_;
+};
+
+}  // namespace convlens::convolution_rows
