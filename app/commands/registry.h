@@ -16,10 +16,18 @@ namespace convlens::commands {
 class Host {
   public:
     virtual ~Host() = default;
-    virtual void screenshot(const std::string& path) = 0;  // of the next refresh
-    virtual void report(const std::string& path) = 0;      // view report, JSON
+    // Of the next refresh that shows what was asked for so far.
+    virtual void screenshot(const std::string& path) = 0;
+    virtual void report(const std::string& path) = 0;  // view report, JSON, after the next refresh
     virtual void resize(int width, int height) = 0;
     virtual void quit() = 0;
+    // Bundled files: "model NAME" and "input NAME" take a file name of these, with or without its ending.
+    virtual std::vector<std::string> models() const { return {}; }
+    virtual std::vector<std::string> pictures() const { return {}; }
+    // All messages so far, oldest first.
+    virtual std::vector<std::string> messages() const { return {}; }
+    // A screenshot or report is still to be made; a script waits for it.
+    virtual bool busy() const { return false; }
 };
 
 // A command takes effect at once on the view state and by request on the engine.
@@ -42,11 +50,13 @@ struct Command {
 std::span<const Command> all_commands();
 const Command* find_command(std::string_view name);
 
-// Words separated by blanks; "double quotes" hold blanks; # starts a comment. Throws Error(bad_parameter) for
-// an open quote.
+// Words separated by blanks; "double quotes" hold blanks, and \" in them is a quote, \\ a backslash; # at the
+// start of a word starts a comment. Throws Error(bad_parameter) for an open quote.
 std::vector<std::string> split_line(std::string_view line);
 // Runs one line (empty lines and comments do nothing). Throws Error(bad_parameter) for an unknown command:
 // names the nearest one.
 void run_line(CommandContext& context, std::string_view line);
+// The names nearest to a misspelt one come into the sentence: "unknown command "laier": did you mean layer?"
+std::string nearest_name(std::string_view name, std::span<const std::string> names);
 
 }  // namespace convlens::commands

@@ -209,14 +209,13 @@ void Engine::Impl::loop() {
             ticket = taken = posted;
         }
         if (asked) take_up(requests);
-        const bool runs = must_run();
-        if (runs) pass();
+        const bool published = must_run() && pass();
         if (session != nullptr && next == nullptr && session->last_arena() >= 0) {
             if (measure_due) measure();
             find_faces();
             take_error();
         }
-        if (asked && !runs) publish_again();
+        if (asked && !published) publish_again();
         {
             const std::lock_guard lock(mutex);
             if (current() == nullptr || broken) {

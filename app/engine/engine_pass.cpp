@@ -23,20 +23,22 @@ void Engine::Impl::poll_source() {
     if (session->take_frame(std::move(newest))) changed_at_ms = arrived;
 }
 
-void Engine::Impl::pass() {
+bool Engine::Impl::pass() {
+    bool published = false;
     try {
         if (next != nullptr) {
             first_pass();
         } else {
             poll_source();
             const int arena = exchange.begin_write();
-            if (arena < 0) return;
+            if (arena < 0) return false;
             const double start = now_ms();
             session->run(arena);
             ++pass_number;
             input_at_ms = changed_at_ms > 0 ? changed_at_ms : start;
             exchange.publish(describe(*session));
         }
+        published = true;
         changed_at_ms = 0;
         notify();
     } catch (const std::exception& error) {
@@ -50,6 +52,7 @@ void Engine::Impl::pass() {
     passes_due = std::max(0, passes_due - 1);
     steps_due = std::max(0, steps_due - 1);
     refresh_due = false;
+    return published;
 }
 
 // The new network computes in memory of its own before it replaces the one that is shown: the window never
@@ -82,7 +85,7 @@ std::shared_ptr<Snapshot> Engine::Impl::describe(Session& shown) {
     snapshot->outputs = outputs;
     snapshot->pass = pass_number;
     snapshot->paused = paused;
-    snapshot->measuring = measuring;
+    snapshot->measuring = measuring || measure_due.has_value();
     snapshot->input_text = input_text();
     snapshot->input_to_result_ms = input_to_result_ms;
     snapshot->input_at_ms = input_at_ms;
@@ -98,7 +101,7 @@ void Engine::Impl::publish_again() {
     } else {
         auto snapshot = std::make_shared<Snapshot>(*exchange.newest());
         snapshot->paused = paused;
-        snapshot->measuring = measuring;
+        snapshot->measuring = measuring || measure_due.has_value();
         // What waits for the first pass of a new network is not shown yet.
         if (next == nullptr) shown_requests = taken_up();
         snapshot->requests = shown_requests;

@@ -1,5 +1,7 @@
 // Requests as the engine's thread takes them up: either all of one succeeds, or nothing changes and a message
 // says why.
+#include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <utility>
 
@@ -21,7 +23,7 @@ struct Engine::Impl::Change {
 void Engine::Impl::take_up(Requests& requests) {
     broken = false;
     if (requests.paused) paused = *requests.paused;
-    steps_due += requests.steps;
+    if (!options.stepped) steps_due += requests.steps;
     passes_due = std::max(passes_due, requests.passes);
     if (requests.selection) selection = *requests.selection;
     if (requests.measure) {

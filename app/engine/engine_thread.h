@@ -67,7 +67,7 @@ struct Engine::Impl {
     bool apply(Change& change);
     void plan(const Change& change);
     void pin_selection();
-    void pass();
+    bool pass();  // true: it was published
     void first_pass();
     void poll_source();
     void take_error();
