@@ -10,6 +10,7 @@ template <>
 std::span<const Algorithm<ConvolutionProblem>> algorithms(Backend backend) {
     if (backend != Backend::cpu) return {};
     static const std::array rows = {
+        convolution_rows::depthwise(),
         convolution_rows::direct(),
     };
     return rows;
