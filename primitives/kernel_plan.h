@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "kernels/cpu/activation_kind.h"
+#include "kernels/cpu/activation.h"
 #include "kernels/cpu/layout.h"
 #include "primitives/algorithm.h"
 
@@ -47,11 +47,11 @@ inline cpu::Layout layout_of(const TensorDesc& desc) {
 }
 
 inline cpu::Activation kernel_activation(const ActivationDesc& desc) {
-    return {static_cast<cpu::ActivationOp>(desc.kind), desc.alpha, desc.beta};
+    return {static_cast<cpu::ActivationKind>(desc.kind), desc.alpha, desc.beta};
 }
 
 static_assert(static_cast<int>(ActivationKind::hard_swish) ==
-              static_cast<int>(cpu::ActivationOp::hard_swish));
+              static_cast<int>(cpu::ActivationKind::hard_swish));
 static_assert(static_cast<int>(DataType::boolean) == static_cast<int>(cpu::ElementType::boolean));
 
 inline bool is_f32(const TensorDesc& desc) { return desc.type == DataType::f32; }

@@ -33,9 +33,30 @@ void run_direct(const cpu::ElementwiseParams& params, const ExecuteArgs& args, c
     cpu::elementwise_direct(params, args.sources[0], args.sources[1], args.dst, pool);
 }
 
-constexpr std::array<Algorithm<ElementwiseProblem>, 1> list = {{
-    {"direct", ErrorClass::exact_order, true, reject_unless_floating_point<ElementwiseProblem>,
-     always<ElementwiseProblem>, make_kernel_plan<ElementwiseProblem, params_of, run_direct>},
+struct BlockParams {
+    cpu::JointShape shape;
+    cpu::ElementwiseOp op;
+    cpu::Activation activation;
+};
+
+BlockParams block_params_of(const ElementwiseProblem& problem) {
+    const cpu::ElementwiseParams params = params_of(problem);
+    return {is_unary(problem.kind) ? cpu::join({params.a, params.dst})
+                                   : cpu::join({params.a, params.b, params.dst}),
+            params.op, params.activation};
+}
+
+void run_blocks(const BlockParams& params, const ExecuteArgs& args, cpu::ThreadPool& pool) {
+    cpu::elementwise_blocks(params.shape, params.op, params.activation, floats(args.sources[0]),
+                            floats(args.sources[1]), static_cast<float*>(args.dst), pool);
+}
+
+using Problem = ElementwiseProblem;
+constexpr std::array<Algorithm<Problem>, 2> list = {{
+    {"blocks", ErrorClass::fp32, true, reject_unless_f32<Problem>, always<Problem>,
+     make_kernel_plan<Problem, block_params_of, run_blocks>},
+    {"direct", ErrorClass::exact_order, true, reject_unless_floating_point<Problem>, always<Problem>,
+     make_kernel_plan<Problem, params_of, run_direct>},
 }};
 
 }  // namespace

@@ -38,9 +38,47 @@ void run_direct(const cpu::PoolingParams& params, const ExecuteArgs& args, cpu::
     cpu::pooling_direct(params, args.sources[0], args.dst, pool);
 }
 
-constexpr std::array<Algorithm<PoolingProblem>, 1> list = {{
-    {"direct", ErrorClass::exact_order, true, reject_unless_floating_point<PoolingProblem>,
-     always<PoolingProblem>, make_kernel_plan<PoolingProblem, params_of, run_direct>},
+template <auto kernel>
+void run_f32(const cpu::PoolingParams& params, const ExecuteArgs& args, cpu::ThreadPool& pool) {
+    kernel(params, floats(args.sources[0]), static_cast<float*>(args.dst), pool);
+}
+
+bool channels_contiguous(const TensorDesc& desc) { return desc.strides[1] == 1 || desc.dims[1] == 1; }
+
+std::string reject_global(const PoolingProblem& problem, const Context& context) {
+    if (auto reason = reject_unless_f32(problem, context); !reason.empty()) return reason;
+    for (int i = 0; i < problem.size.rank(); ++i) {
+        const std::int64_t begin = problem.window.pads_begin[i];
+        if (problem.dst.dims[i + 2] != 1) return "there is more than one window";
+        if (problem.window.dilations[i] != 1 && problem.size[i] != 1) return "the window is dilated";
+        if (problem.size[i] - begin < problem.src.dims[i + 2] || begin >= problem.size[i])
+            return "the window does not cover the whole source";
+    }
+    if (problem.src.strides[1] != 1 && problem.src.strides[problem.src.rank() - 1] != 1)
+        return "neither the channels nor the last axis of the source is contiguous";
+    return {};
+}
+
+std::string reject_channels_last(const PoolingProblem& problem, const Context& context) {
+    if (auto reason = reject_unless_f32(problem, context); !reason.empty()) return reason;
+    if (!channels_contiguous(problem.src)) return "the source's channels are not contiguous";
+    if (!channels_contiguous(problem.dst)) return "the destination's channels are not contiguous";
+    return {};
+}
+
+bool has_many_channels(const PoolingProblem& problem, const Context&) { return problem.src.dims[1] >= 4; }
+
+using Problem = PoolingProblem;
+constexpr std::array<Algorithm<Problem>, 4> list = {{
+    {"global", ErrorClass::fp32, true, reject_global, always<Problem>,
+     make_kernel_plan<Problem, params_of, run_f32<cpu::pooling_global>>},
+    // One channel or a few leave vectors of channels empty; `rows` takes those.
+    {"channels_last", ErrorClass::fp32, true, reject_channels_last, has_many_channels,
+     make_kernel_plan<Problem, params_of, run_f32<cpu::pooling_channels_last>>},
+    {"rows", ErrorClass::fp32, true, reject_unless_f32<Problem>, always<Problem>,
+     make_kernel_plan<Problem, params_of, run_f32<cpu::pooling_rows>>},
+    {"direct", ErrorClass::exact_order, true, reject_unless_floating_point<Problem>, always<Problem>,
+     make_kernel_plan<Problem, params_of, run_direct>},
 }};
 
 }  // namespace

@@ -2,8 +2,8 @@
 // kernels/cpu/activation.h.
 #pragma once
 
-#include "kernels/cpu/activation_kind.h"
-#include "kernels/cpu/layout.h"
+#include "kernels/cpu/activation.h"
+#include "kernels/cpu/blocks.h"
 #include "kernels/cpu/thread_pool.h"
 
 namespace convlens::cpu {
@@ -18,5 +18,12 @@ double activate_in_double(const Activation& activation, double x);
 
 // By definition, in double: the reference. Any element type, any strides; dst may be src.
 void activation_direct(const ActivationParams& params, const void* src, void* dst, ThreadPool& pool);
+
+// f32, contiguous; dst may be src.
+void activate_floats(const Activation& activation, const float* src, float* dst, std::int64_t n);
+
+// f32, any strides (operands: src, dst); dst may be src.
+void activation_blocks(const JointShape& shape, const Activation& activation, const float* src, float* dst,
+                       ThreadPool& pool);
 
 }  // namespace convlens::cpu

@@ -17,26 +17,26 @@ double clamp(double x, double low, double high) {
 double activate_in_double(const Activation& activation, double x) {
     const double alpha = activation.alpha;
     const double beta = activation.beta;
-    switch (activation.op) {
-        case ActivationOp::identity:
+    switch (activation.kind) {
+        case ActivationKind::identity:
             return x;
-        case ActivationOp::relu:
+        case ActivationKind::relu:
             return x < 0 ? 0 : x;
-        case ActivationOp::clip:
+        case ActivationKind::clip:
             return clamp(x, alpha, beta);
-        case ActivationOp::leaky_relu:
+        case ActivationKind::leaky_relu:
             return x < 0 ? alpha * x : x;
-        case ActivationOp::elu:
+        case ActivationKind::elu:
             return x < 0 ? alpha * std::expm1(x) : x;
-        case ActivationOp::sigmoid:
+        case ActivationKind::sigmoid:
             return 1 / (1 + std::exp(-x));
-        case ActivationOp::tanh:
+        case ActivationKind::tanh:
             return std::tanh(x);
-        case ActivationOp::swish:
+        case ActivationKind::swish:
             return x / (1 + std::exp(-alpha * x));
-        case ActivationOp::hard_sigmoid:
+        case ActivationKind::hard_sigmoid:
             return clamp(alpha * x + beta, 0, 1);
-        case ActivationOp::hard_swish:
+        case ActivationKind::hard_swish:
             return x * clamp(x / 6 + 0.5, 0, 1);
     }
     return x;

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/activation_kind.h"
-#include "kernels/cpu/layout.h"
+#include "kernels/cpu/activation.h"
+#include "kernels/cpu/blocks.h"
 #include "kernels/cpu/thread_pool.h"
 
 namespace convlens::cpu {
@@ -47,5 +47,9 @@ struct ElementwiseParams {
 // one operand is NaN; sign of NaN is NaN.
 void elementwise_direct(const ElementwiseParams& params, const void* a, const void* b, void* dst,
                         ThreadPool& pool);
+
+// f32, any strides (operands: a, b or nothing, dst); dst may be a or b.
+void elementwise_blocks(const JointShape& shape, ElementwiseOp op, const Activation& activation,
+                        const float* a, const float* b, float* dst, ThreadPool& pool);
 
 }  // namespace convlens::cpu
