@@ -14,6 +14,7 @@ enum class ColorMap : std::uint32_t {
     diverging_light = 5,
     turbo = 6
 };
+inline constexpr std::uint32_t color_map_count = 7;
 
 enum class TileKind : std::uint32_t {
     map = 0,        // one channel through a colour map

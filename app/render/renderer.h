@@ -20,6 +20,8 @@ struct RendererOptions {
     bool window = false;             // a GLFW window; false: off-screen, needs no display
     std::string title = "ConvLens";
     bool validation = false;  // core and synchronisation validation, if the layers are installed
+    bool verbose = false;     // validation messages also go to standard error
+    bool staged = false;      // the arena is copied for display instead of shared (interop "staged")
     int device = -1;  // number in the order that Vulkan lists; -1: first suitable, GPUs before software
 };
 
@@ -28,6 +30,7 @@ struct RefreshFigures {
     double gpu_window_ms = -1;       // Vulkan timestamps: the window's own drawing; -1 not measured yet
     double gpu_atlas_ms = -1;        // the atlases
     std::uint64_t upload_bytes = 0;  // of the last refresh: vertices, pictures, fonts
+    std::uint64_t copied_bytes = 0;  // of the last refresh: activations copied for display (staged only)
     std::uint64_t validation_messages = 0;  // since the start
 };
 
@@ -60,6 +63,8 @@ class Renderer : public Canvas {
     // The last refresh's picture, RGB, top row first; waits for it.
     virtual std::vector<std::uint8_t> read_pixels() = 0;
     virtual RefreshFigures figures() const = 0;
+    // The first hundred messages of the validation layers.
+    virtual std::vector<std::string> validation_texts() const = 0;
     // Files dropped onto the window since the last call.
     virtual std::vector<std::string> take_dropped_files() = 0;
     // Window: sleeps until an event comes or the time is over. Off-screen: returns at once.

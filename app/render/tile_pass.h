@@ -1,0 +1,56 @@
+// Fills tiles of atlases by compute shaders, from tensors in the arena.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "app/render/arena_memory.h"
+#include "app/render/atlas_tile.h"
+#include "app/render/pipelines.h"
+#include "app/render/textures.h"
+
+namespace convlens::render {
+
+// One call of Canvas::fill.
+struct TileFill {
+    std::shared_ptr<Texture> atlas;
+    std::vector<AtlasTile> tiles;
+    bool clear = false;
+    std::uint32_t clear_rgba = 0;
+};
+
+struct TileFigures {
+    std::uint64_t uploaded_bytes = 0;  // tile descriptions
+    std::uint64_t copied_bytes = 0;    // tensors copied for display (staged arena)
+    std::uint64_t dispatches = 0;
+};
+
+class TilePass {
+  public:
+    TilePass(Device& device, DescriptorPool& pool, std::shared_ptr<ArenaBook> book);
+    ~TilePass();
+    TilePass(const TilePass&) = delete;
+    TilePass& operator=(const TilePass&) = delete;
+
+    // Outside rendering, in the order of the calls. Tiles whose memory no arena block holds become
+    // transparent. `tiles` is the frame's own buffer, grown as needed.
+    TileFigures record(VkCommandBuffer commands, std::span<const TileFill> fills, Buffer& tiles);
+
+  private:
+    struct Work;  // what one refresh uploads
+    void add(const TileFill& fill, Work& work) const;
+    void copy_staged(VkCommandBuffer commands, const Work& work, TileFigures& figures) const;
+    VkPipeline pipeline(std::uint32_t kind, std::uint32_t color_map);
+
+    Device& device_;
+    std::shared_ptr<ArenaBook> book_;
+    PipelineLayout layout_;
+    ShaderModule shader_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, VkPipeline> pipelines_;
+};
+
+}  // namespace convlens::render

@@ -1,0 +1,77 @@
+// Colours rectangles of an atlas from tensors that are reached by address. One dispatch colours many tiles of
+// one kind and one colour map; both are specialisation constants, so no invocation pays for the others.
+#version 460
+#extension GL_EXT_buffer_reference : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#extension GL_EXT_shader_explicit_arithmetic_types_int32 : require
+#extension GL_GOOGLE_include_directive : require
+
+#define unsigned_int uint
+#include "color_maps.h"
+#include "tile.h"
+
+layout(local_size_x = TILE_GROUP_WIDTH, local_size_y = TILE_GROUP_HEIGHT) in;
+layout(constant_id = 0) const uint kind = TILE_KIND_MAP;
+layout(constant_id = 1) const uint color_map = COLOR_MAP_VIRIDIS;
+
+layout(set = 0, binding = 0, rgba8) uniform writeonly image2D atlas;
+
+layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Element { float value; };
+layout(buffer_reference, std430, buffer_reference_align = 8) readonly buffer Tiles { TileRecord tiles[]; };
+layout(buffer_reference, std430, buffer_reference_align = 8) readonly buffer Groups { TileGroup groups[]; };
+
+layout(push_constant) uniform Push {
+    uint64_t tiles;
+    uint64_t groups;
+    uint first_group;
+} push;
+
+bool is_nan(float v) { return (floatBitsToUint(v) & 0x7fffffffu) > 0x7f800000u; }
+bool is_infinite(float v) { return (floatBitsToUint(v) & 0x7fffffffu) == 0x7f800000u; }
+
+float load(uint64_t address) { return Element(address).value; }
+
+float position(float v, TileRecord tile) { return clamp((v - tile.lo) * tile.inverse_range, 0.0f, 1.0f); }
+
+// The colour of a value: its position on the map, or the mark of a value that no map can show.
+vec4 color_of(float v, TileRecord tile) {
+    float t = tile.inverse_range == 0.0f ? constant_position(color_map) : position(v, tile);
+    vec4 color = vec4(clamp(map_color(color_map, t), 0.0f, 1.0f), kind == TILE_KIND_OVERLAY ? t : 1.0f);
+    color = is_infinite(v) ? vec4(1.0f, 1.0f, 0.0f, 1.0f) : color;
+    return is_nan(v) ? vec4(1.0f, 0.0f, 1.0f, 1.0f) : color;
+}
+
+void main() {
+    TileGroup group = Groups(push.groups).groups[push.first_group + gl_WorkGroupID.x];
+    TileRecord tile = Tiles(push.tiles).tiles[group.tile];
+    int x = tile.clip_x0 + int(group.x) * TILE_GROUP_WIDTH + int(gl_LocalInvocationID.x);
+    int y = tile.clip_y0 + int(group.y) * TILE_GROUP_HEIGHT + int(gl_LocalInvocationID.y);
+    if (x >= tile.clip_x1 || y >= tile.clip_y1) return;
+    if (kind == TILE_KIND_CLEAR) {
+        imageStore(atlas, ivec2(x, y), unpackUnorm4x8(uint(tile.channels)));
+        return;
+    }
+    int column = int(floor(tile.source_x + (float(x - tile.dst_x) + 0.5f) * tile.scale_x));
+    int row = int(floor(tile.source_y + (float(y - tile.dst_y) + 0.5f) * tile.scale_y));
+    vec4 color = vec4(0.0f);
+    if (column >= 0 && column < tile.width && row >= 0 && row < tile.height) {
+        uint64_t address = tile.address + uint64_t(int64_t(column) * tile.stride_x + int64_t(row) * tile.stride_y);
+        if (kind == TILE_KIND_PICTURE) {
+            uint64_t step = tile.channels >= 3 ? uint64_t(tile.stride_c) : uint64_t(0);
+            vec3 v = vec3(load(address), load(address + step), load(address + 2ul * step));
+            color = vec4(clamp((v - tile.lo) * tile.inverse_range, 0.0f, 1.0f), 1.0f);
+            if (is_infinite(v.x) || is_infinite(v.y) || is_infinite(v.z)) color = vec4(1.0f, 1.0f, 0.0f, 1.0f);
+            if (is_nan(v.x) || is_nan(v.y) || is_nan(v.z)) color = vec4(1.0f, 0.0f, 1.0f, 1.0f);
+        } else if (kind == TILE_KIND_AGGREGATE) {
+            float sum = 0.0f;
+            for (int c = 0; c < tile.channels; ++c) {
+                sum += abs(load(address));
+                address += uint64_t(tile.stride_c);
+            }
+            color = color_of(sum / float(tile.channels), tile);
+        } else {
+            color = color_of(load(address), tile);
+        }
+    }
+    imageStore(atlas, ivec2(x, y), color);
+}
