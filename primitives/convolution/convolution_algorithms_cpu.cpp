@@ -11,6 +11,13 @@ std::span<const Algorithm<ConvolutionProblem>> algorithms(Backend backend) {
     if (backend != Backend::cpu) return {};
     static const std::array rows = {
         convolution_rows::depthwise(),
+        // A window of one cell needs no pointers: before all that take any window.
+        convolution_rows::pointwise(),
+        // Looking offsets up is a little cheaper than computing them; the table is small.
+        convolution_rows::implicit_precomp_gemm(),
+        convolution_rows::implicit_gemm(),
+        // Writes and reads the whole matrix: more traffic than the implicit forms, never less time.
+        convolution_rows::im2col_gemm(),
         convolution_rows::direct(),
     };
     return rows;

@@ -22,7 +22,9 @@ class ConvolutionPlan : public Plan {
           geometry_(convolution_geometry(problem)),
           activation_(kernel_activation(problem.activation)),
           src_offset_(problem.src.offset),
-          dst_offset_(problem.dst.offset) {}
+          dst_offset_(problem.dst.offset),
+          has_bias_(problem.has_bias),
+          has_residual_(problem.has_residual) {}
 
     struct Tensors {
         const float* src;
@@ -33,14 +35,16 @@ class ConvolutionPlan : public Plan {
     };
     Tensors tensors(const ExecuteArgs& args) const {
         const auto floats = [](const void* p) { return static_cast<const float*>(p); };
-        const float* residual = floats(args.sources[2]);
-        return {floats(args.sources[0]) + src_offset_, floats(args.weights), floats(args.sources[1]),
-                residual ? residual + dst_offset_ : nullptr, static_cast<float*>(args.dst) + dst_offset_};
+        return {floats(args.sources[0]) + src_offset_, floats(args.weights),
+                has_bias_ ? floats(args.sources[1]) : nullptr,
+                has_residual_ ? floats(args.sources[2]) + dst_offset_ : nullptr,
+                static_cast<float*>(args.dst) + dst_offset_};
     }
 
     cpu::ConvolutionGeometry geometry_;
     cpu::Activation activation_;
     std::int64_t src_offset_, dst_offset_;
+    bool has_bias_, has_residual_;
 };
 
 }  // namespace convlens::convolution_rows

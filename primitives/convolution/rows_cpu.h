@@ -8,6 +8,10 @@ namespace convlens::convolution_rows {
 using Row = Algorithm<ConvolutionProblem>;
 
 Row depthwise();
+Row pointwise();
+Row implicit_precomp_gemm();
+Row implicit_gemm();
+Row im2col_gemm();
 Row winograd_2x2();
 Row winograd_4x4();
 Row direct();

@@ -14,13 +14,15 @@ namespace {
 constexpr std::int64_t block_rows = 112;
 
 // One tap of one row: `channels` floats from src, or zeros outside.
-void copy_tap(const ConvolutionGeometry& g, const float* image, const Axes& in, std::int64_t channels, float* to) {
+void copy_tap(const ConvolutionGeometry& g, const float* image, const Axes& in, std::int64_t channels,
+              float* to) {
     for (std::size_t axis = 0; axis < 3; ++axis)
         if (in[axis] < 0 || in[axis] >= g.src[axis]) {
             std::fill_n(to, channels, 0.0f);
             return;
         }
-    const float* from = image + (in[0] * g.src_strides[2] + in[1] * g.src_strides[3] + in[2] * g.src_strides[4]);
+    const float* from =
+        image + (in[0] * g.src_strides[2] + in[1] * g.src_strides[3] + in[2] * g.src_strides[4]);
     if (g.src_strides[1] == 1) {
         std::copy_n(from, channels, to);
     } else {
@@ -36,7 +38,8 @@ void write_rows(const ConvolutionGeometry& g, const float* image, std::int64_t b
     OutputCell cell(g, begin);
     for (std::int64_t row = begin; row < end; ++row, cell.next(g)) {
         Axes first;
-        for (std::size_t axis = 0; axis < 3; ++axis) first[axis] = cell.out[axis] * g.strides[axis] - g.pads[axis];
+        for (std::size_t axis = 0; axis < 3; ++axis)
+            first[axis] = cell.out[axis] * g.strides[axis] - g.pads[axis];
         for (std::int64_t t = 0; t < g.window[0]; ++t)
             for (std::int64_t r = 0; r < g.window[1]; ++r)
                 for (std::int64_t s = 0; s < g.window[2]; ++s, to += channels)
@@ -85,7 +88,8 @@ void multiply_part(const ConvolutionGeometry& g, const ConvolutionOperands& oper
 
 std::optional<std::size_t> im2col_gemm_workspace(const ConvolutionGeometry& g) {
     std::int64_t size = static_cast<std::int64_t>(sizeof(float));
-    for (const std::int64_t factor : {g.dst[0], g.dst[1], g.dst[2], g.window[0], g.window[1], g.window[2], g.channels})
+    for (const std::int64_t factor :
+         {g.dst[0], g.dst[1], g.dst[2], g.window[0], g.window[1], g.window[2], g.channels})
         if (__builtin_mul_overflow(size, factor, &size)) return std::nullopt;
     return static_cast<std::size_t>(size);
 }
@@ -98,7 +102,8 @@ void im2col_gemm(const ConvolutionGeometry& g, const ConvolutionOperands& operan
     const std::int64_t channels = g.channels / g.groups;
     const GemmGrid grid = gemm_grid(pool, g.groups, cells, g.outputs / g.groups, k);
     // A float copied costs about as much as eight operations.
-    const double copies = 8.0 * static_cast<double>(cells) * static_cast<double>(k) * static_cast<double>(g.groups);
+    const double copies =
+        8.0 * static_cast<double>(cells) * static_cast<double>(k) * static_cast<double>(g.groups);
     const std::int64_t row_parts = task_count(pool, copies, cells);
     for (std::int64_t n = 0; n < g.batch; ++n) {
         const float* image = operands.src + n * g.src_strides[0];
@@ -110,9 +115,8 @@ void im2col_gemm(const ConvolutionGeometry& g, const ConvolutionOperands& operan
         ConvolutionOperands of_image = operands;
         of_image.dst += n * g.dst_strides[0];
         if (of_image.residual) of_image.residual += n * g.dst_strides[0];
-        grid.run(pool, pool.threads(), [&](const GemmGrid::Part& part, int) {
-            multiply_part(g, of_image, matrix, part);
-        });
+        grid.run(pool, pool.threads(),
+                 [&](const GemmGrid::Part& part, int) { multiply_part(g, of_image, matrix, part); });
     }
 }
 

@@ -1,6 +1,6 @@
-// Convolution in two steps: the left matrix (a row for each output cell of one image, k = taps x channels of a
-// group, groups one behind the other) is written to the workspace, then multiplied by the filter. Any rank up to
-// three, stride, pad, dilation, grouping and layout. Host memory, f32.
+// Convolution in two steps: the left matrix (a row for each output cell of one image, k = taps x channels of
+// a group, groups one behind the other) is written to the workspace, then multiplied by the filter. Any rank
+// up to three, stride, pad, dilation, grouping and layout. Host memory, f32.
 #pragma once
 
 #include <cstddef>

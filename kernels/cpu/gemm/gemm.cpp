@@ -241,18 +241,23 @@ std::size_t gemm_packed_size(std::int64_t k, std::int64_t n) {
     return static_cast<std::size_t>(k * round_up(n, vector_floats()));
 }
 
-void gemm_pack_b(std::int64_t k, std::int64_t n, const float* b, std::int64_t row_stride,
-                 std::int64_t column_stride, float* packed) {
+void gemm_pack_b(const GemmRightMatrix& b, std::int64_t n, float* packed) {
     const std::int64_t panel = gemm_panel_columns();
     for (std::int64_t column = 0; column < n; column += panel) {
         const std::int64_t count = std::min(panel, n - column);
         const std::int64_t width = round_up(count, vector_floats());
-        for (std::int64_t i = 0; i < k; ++i, packed += width) {
-            const float* from = b + i * row_stride + column * column_stride;
-            for (std::int64_t j = 0; j < count; ++j) packed[j] = from[j * column_stride];
-            std::fill(packed + count, packed + width, 0.0f);
-        }
+        for (std::int64_t outer = 0; outer < b.outer; ++outer)
+            for (std::int64_t inner = 0; inner < b.inner; ++inner, packed += width) {
+                const float* from = b.data + outer * b.outer_stride + inner * b.inner_stride;
+                for (std::int64_t j = 0; j < count; ++j) packed[j] = from[(column + j) * b.column_stride];
+                std::fill(packed + count, packed + width, 0.0f);
+            }
     }
+}
+
+void gemm_pack_b(std::int64_t k, std::int64_t n, const float* b, std::int64_t row_stride,
+                 std::int64_t column_stride, float* packed) {
+    gemm_pack_b({b, 1, k, 0, row_stride, column_stride}, n, packed);
 }
 
 GemmTiling gemm_tiling(std::int64_t m) {

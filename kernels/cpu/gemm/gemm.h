@@ -28,6 +28,15 @@ std::size_t gemm_packed_size(std::int64_t k, std::int64_t n);
 void gemm_pack_b(std::int64_t k, std::int64_t n, const float* b, std::int64_t row_stride,
                  std::int64_t column_stride, float* packed);
 
+// The same with k in two levels: row outer * inner + i at data[outer * outer_stride + i * inner_stride].
+struct GemmRightMatrix {
+    const float* data = nullptr;
+    std::int64_t outer = 1, inner = 0;
+    std::int64_t outer_stride = 0, inner_stride = 0;
+    std::int64_t column_stride = 1;
+};
+void gemm_pack_b(const GemmRightMatrix& b, std::int64_t n, float* packed);
+
 // Of whole rows of C: pointers are at column 0 of the product.
 struct GemmEpilogue {
     const float* bias = nullptr;      // n values, or null
