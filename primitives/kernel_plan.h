@@ -54,6 +54,13 @@ static_assert(static_cast<int>(ActivationKind::hard_swish) ==
               static_cast<int>(cpu::ActivationKind::hard_swish));
 static_assert(static_cast<int>(DataType::boolean) == static_cast<int>(cpu::ElementType::boolean));
 
+// The same tensor with one axis reduced to its first index.
+inline cpu::Layout without_axis(const TensorDesc& desc, int axis) {
+    cpu::Layout layout = layout_of(desc);
+    layout.dims[static_cast<std::size_t>(axis)] = 1;
+    return layout;
+}
+
 inline bool is_f32(const TensorDesc& desc) { return desc.type == DataType::f32; }
 
 // The rows with vector code take f32 only; `direct` takes every floating-point type.

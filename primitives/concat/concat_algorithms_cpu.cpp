@@ -1,6 +1,6 @@
 #include <array>
 
-#include "kernels/cpu/transform/transform.h"
+#include "kernels/cpu/transform/strided_copy.h"
 #include "primitives/kernel_plan.h"
 
 namespace convlens {
@@ -24,15 +24,29 @@ ConcatParams params_of(const ConcatProblem& problem) {
     return copies;
 }
 
-template <auto kernel>
-void run(const ConcatParams& copies, const ExecuteArgs& args, cpu::ThreadPool& pool) {
+void run_direct(const ConcatParams& copies, const ExecuteArgs& args, cpu::ThreadPool& pool) {
     for (std::size_t i = 0; i < copies.size(); ++i)
-        if (copies[i].src.elements() > 0) kernel(copies[i], args.sources[i], args.dst, pool);
+        if (copies[i].src.elements() > 0) cpu::transform_direct(copies[i], args.sources[i], args.dst, pool);
 }
 
-constexpr std::array<Algorithm<ConcatProblem>, 1> list = {{
-    {"direct", ErrorClass::exact_order, true, never_rejects<ConcatProblem>, always<ConcatProblem>,
-     make_kernel_plan<ConcatProblem, params_of, run<cpu::transform_direct>>},
+std::vector<cpu::StridedCopy> copies_of(const ConcatProblem& problem) {
+    std::vector<cpu::StridedCopy> copies;
+    for (const cpu::TransformParams& slice : params_of(problem))
+        copies.push_back(cpu::make_strided_copy(slice.src, slice.dst));
+    return copies;
+}
+
+void run_copies(const std::vector<cpu::StridedCopy>& copies, const ExecuteArgs& args, cpu::ThreadPool& pool) {
+    for (std::size_t i = 0; i < copies.size(); ++i)
+        cpu::strided_copy(copies[i], args.sources[i], args.dst, pool);
+}
+
+using Problem = ConcatProblem;
+constexpr std::array<Algorithm<Problem>, 2> list = {{
+    {"strided_copy", ErrorClass::exact_order, true, never_rejects<Problem>, always<Problem>,
+     make_kernel_plan<Problem, copies_of, run_copies>},
+    {"direct", ErrorClass::exact_order, true, never_rejects<Problem>, always<Problem>,
+     make_kernel_plan<Problem, params_of, run_direct>},
 }};
 
 }  // namespace

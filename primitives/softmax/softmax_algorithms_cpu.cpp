@@ -14,9 +14,22 @@ void run_direct(const cpu::SoftmaxParams& params, const ExecuteArgs& args, cpu::
     cpu::softmax_direct(params, args.sources[0], args.dst, pool);
 }
 
-constexpr std::array<Algorithm<SoftmaxProblem>, 1> list = {{
-    {"direct", ErrorClass::exact_order, true, reject_unless_floating_point<SoftmaxProblem>,
-     always<SoftmaxProblem>, make_kernel_plan<SoftmaxProblem, params_of, run_direct>},
+cpu::SoftmaxBlocks block_params_of(const SoftmaxProblem& problem) {
+    const int axis = problem.axis;
+    return {cpu::join({without_axis(problem.src, axis), without_axis(problem.dst, axis)}),
+            problem.src.dims[axis], problem.src.strides[axis], problem.dst.strides[axis], problem.logarithm};
+}
+
+void run_blocks(const cpu::SoftmaxBlocks& params, const ExecuteArgs& args, cpu::ThreadPool& pool) {
+    cpu::softmax_blocks(params, floats(args.sources[0]), static_cast<float*>(args.dst), pool);
+}
+
+using Problem = SoftmaxProblem;
+constexpr std::array<Algorithm<Problem>, 2> list = {{
+    {"blocks", ErrorClass::fp32, true, reject_unless_f32<Problem>, always<Problem>,
+     make_kernel_plan<Problem, block_params_of, run_blocks>},
+    {"direct", ErrorClass::exact_order, true, reject_unless_floating_point<Problem>, always<Problem>,
+     make_kernel_plan<Problem, params_of, run_direct>},
 }};
 
 }  // namespace

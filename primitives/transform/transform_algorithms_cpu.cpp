@@ -1,6 +1,6 @@
 #include <array>
 
-#include "kernels/cpu/transform/transform.h"
+#include "kernels/cpu/transform/strided_copy.h"
 #include "primitives/kernel_plan.h"
 
 namespace convlens {
@@ -27,9 +27,34 @@ void run_direct(const cpu::TransformParams& params, const ExecuteArgs& args, cpu
     cpu::transform_direct(params, args.sources[0], args.dst, pool);
 }
 
-constexpr std::array<Algorithm<TransformProblem>, 1> list = {{
-    {"direct", ErrorClass::exact_order, true, never_rejects<TransformProblem>, always<TransformProblem>,
-     make_kernel_plan<TransformProblem, params_of, run_direct>},
+struct CopyParams {
+    std::vector<cpu::StridedCopy> copies;
+    std::array<std::byte, 8> pad_value{};  // of dst's type
+};
+
+CopyParams copies_of(const TransformProblem& problem) {
+    const cpu::TransformParams params = params_of(problem);
+    CopyParams result;
+    if (params.padding == cpu::Padding::none)
+        result.copies.push_back(cpu::make_strided_copy(params.src, params.dst));
+    else
+        result.copies = cpu::make_padded_copies(params);
+    cpu::store_element(params.dst.type, result.pad_value.data(), 0, params.pad_value);
+    return result;
+}
+
+void run_copies(const CopyParams& params, const ExecuteArgs& args, cpu::ThreadPool& pool) {
+    for (const cpu::StridedCopy& copy : params.copies)
+        cpu::strided_copy(copy, copy.from_pad_value ? params.pad_value.data() : args.sources[0], args.dst,
+                          pool);
+}
+
+using Problem = TransformProblem;
+constexpr std::array<Algorithm<Problem>, 2> list = {{
+    {"strided_copy", ErrorClass::exact_order, true, never_rejects<Problem>, always<Problem>,
+     make_kernel_plan<Problem, copies_of, run_copies>},
+    {"direct", ErrorClass::exact_order, true, never_rejects<Problem>, always<Problem>,
+     make_kernel_plan<Problem, params_of, run_direct>},
 }};
 
 }  // namespace
