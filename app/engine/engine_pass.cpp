@@ -87,6 +87,7 @@ std::shared_ptr<Snapshot> Engine::Impl::describe(Session& shown) {
     snapshot->paused = paused;
     snapshot->measuring = measuring || measure_due.has_value();
     snapshot->input_text = input_text();
+    if (source != nullptr) snapshot->input_source = source->text();
     snapshot->input_to_result_ms = input_to_result_ms;
     snapshot->input_at_ms = input_at_ms;
     snapshot->requests = shown_requests = taken_up();

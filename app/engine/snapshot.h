@@ -117,6 +117,7 @@ struct Snapshot {
     bool measuring = false;       // a finder is running
     double measure_progress = 0;  // 0 to 1
     std::string input_text;       // "chelsea.jpg", "photos/ 2 of 4"
+    std::string input_source;     // as given to open_input; empty for a frame that was handed over
 };
 using SnapshotPtr = std::shared_ptr<const Snapshot>;
 
