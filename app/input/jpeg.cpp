@@ -171,6 +171,7 @@ Pixels decode_jpeg(std::span<const std::uint8_t> bytes, const std::string& path)
     const auto width = static_cast<std::int64_t>(decoder.info.image_width);
     const auto height = static_cast<std::int64_t>(decoder.info.image_height);
     check_size(path, width, height);
+    const int orientation = orientation_of(decoder.info);  // the markers go when the pixels are read
     const bool cmyk = decoder.info.out_color_space == JCS_CMYK;
     const auto stride = static_cast<std::size_t>(width) * (cmyk ? 4 : 3);
     std::vector<std::uint8_t> rows(stride * static_cast<std::size_t>(height));
@@ -181,7 +182,7 @@ Pixels decode_jpeg(std::span<const std::uint8_t> bytes, const std::string& path)
         rgb_from_cmyk(rows, decoder.info.saw_Adobe_marker != 0, pixels.rgb);
     else
         pixels.rgb = std::move(rows);
-    return oriented(std::move(pixels), orientation_of(decoder.info));
+    return oriented(std::move(pixels), orientation);
 }
 
 }  // namespace convlens::input

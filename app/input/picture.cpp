@@ -144,6 +144,14 @@ Pixels decode_stb(std::span<const std::uint8_t> bytes, Format format, const std:
         return std::string(text != nullptr ? text : "unknown reason");
     };
     const int size = static_cast<int>(bytes.size());
+    if (format == Format::png && bytes.size() >= 24) {
+        // stb says only "too large".
+        const auto u32 = [&](std::size_t at) {
+            return static_cast<std::int64_t>(bytes[at]) << 24 | bytes[at + 1] << 16 | bytes[at + 2] << 8 |
+                   bytes[at + 3];
+        };
+        check_size(path, u32(16), u32(20));
+    }
     Pixels pixels;
     int channels = 0;
     if (stbi_info_from_memory(bytes.data(), size, &pixels.width, &pixels.height, &channels) == 0) {
