@@ -43,12 +43,13 @@ struct RunOptions : CommonOptions {
     std::vector<std::string> algorithms;  // NAME or LAYER=NAME
     int batch = 1;                        // repeats the picture
     int top = 5;
-    int passes = 20;     // timed passes at most
-    double seconds = 3;  // and at most about this long; at least one pass
+    int passes = 0;      // timed passes at most; 0: 20, with profile 100
+    double seconds = 0;  // and at most about this long, but one pass at least; 0: 3, with profile 15
     int side = -1;  // networks of any picture size: longer side in pixels; 0 no limit, -1 the model's default
     std::string json;       // "-": standard output; empty: none
     std::string dump_maps;  // folder; empty: none
     std::string trace;      // Chrome trace JSON; "-": standard output; empty: none
+    std::string picture;    // PNG of an output that is a picture; empty: none
     bool explain = false;
     bool profile = false;
 };

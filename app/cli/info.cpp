@@ -1,0 +1,107 @@
+// `convlens info`: what is on, what is off, and what would turn it on.
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/assets.h"
+#include "app/cli/listing.h"
+#include "app/cli/text.h"
+#include "app/input/file.h"
+#include "app/render/renderer.h"
+#include "convlens/convlens.hpp"
+
+namespace convlens::cli {
+namespace {
+
+struct Feature {
+    std::string name;
+    bool available = false;
+    std::string text;  // what it is, or why it is off and what would turn it on
+};
+
+Feature vulkan(const InfoOptions& options) {
+    try {
+        render::RendererOptions wanted;
+        wanted.width = wanted.height = 16;
+        wanted.device = options.device;
+        wanted.validation = options.validation;
+        return {"vulkan", true, render::Renderer::create(wanted)->device_text()};
+    } catch (const std::exception& error) {
+        return {"vulkan", false, error.what()};
+    }
+}
+
+Feature display() {
+    for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY"})
+        if (const char* value = std::getenv(name); value != nullptr && value[0] != '\0')
+            return {"display", true, std::string(name) + "=" + value};
+    return {"display", false, "DISPLAY is not set: view needs --headless, or start it in a desktop session"};
+}
+
+Feature assets() {
+    const std::string folder = assets_folder();
+    if (!folder.empty()) return {"assets", true, folder};
+    return {"assets", false,
+            "the bundled models were not found: set CONVLENS_ASSETS to the folder that holds models/"};
+}
+
+std::vector<Feature> features(const InfoOptions& options) {
+    const Context context({.backend = Backend::cpu, .threads = options.threads});
+    std::vector<Feature> list;
+    list.push_back({"cpu", true, context.device_text()});
+#ifdef CONVLENS_HAS_CUDA
+    list.push_back({"cuda", true, "built in"});
+#else
+    list.push_back({"cuda", false, "not in this build"});
+#endif
+    list.push_back(vulkan(options));
+    list.push_back(display());
+    list.push_back(assets());
+    for (const auto& [name, text] :
+         {std::pair{"peer:onednn", "not in this version: oneDNN beside the own algorithms"},
+          std::pair{"peer:cudnn", "not in this version: cuDNN beside the own algorithms"},
+          std::pair{"camera, video", "not in this version: pictures, folders and patterns are read"}})
+        list.push_back({name, false, text});
+    return list;
+}
+
+std::string compiler() {
+#if defined(__clang__)
+    return std::string("clang ") + __clang_version__;
+#else
+    return std::string("g++ ") + __VERSION__;
+#endif
+}
+
+std::string info_json(const std::vector<Feature>& list) {
+    using Json = nlohmann::ordered_json;
+    Json json = {{"schema", "convlens.info/1"}, {"version", version()}, {"compiler", compiler()}};
+    json["features"] = Json::array();
+    for (const Feature& feature : list)
+        json["features"].push_back({{"name", feature.name},
+                                    {"available", feature.available},
+                                    {"text", feature.available ? Json(feature.text) : Json()},
+                                    {"reason", feature.available ? Json() : Json(feature.text)}});
+    json["models"] = Json::array();
+    for (const std::string& path : bundled_models()) json["models"].push_back(path);
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+int info(const InfoOptions& options) {
+    const std::vector<Feature> list = features(options);
+    if (options.json != "-") {
+        TextTable table({{"feature"}, {""}, {"", false, 300}});
+        for (const Feature& feature : list)
+            table.add({feature.name, feature.available ? "on" : "off", feature.text});
+        input::write_file("-",
+                          "convlens " + std::string(version()) + ", " + compiler() + "\n\n" + table.text());
+    }
+    if (!options.json.empty()) input::write_file(options.json, info_json(list));
+    return exit_done;
+}
+
+}  // namespace convlens::cli
