@@ -13,6 +13,10 @@ std::span<const Algorithm<ConvolutionProblem>> algorithms(Backend backend) {
         convolution_rows::depthwise(),
         // A window of one cell needs no pointers: before all that take any window.
         convolution_rows::pointwise(),
+        // A half to a quarter of the multiplications, so before the matrix products; preferred only where
+        // tiles and channels repay the transforms.
+        convolution_rows::winograd_4x4(),
+        convolution_rows::winograd_2x2(),
         // Looking offsets up is a little cheaper than computing them; the table is small.
         convolution_rows::implicit_precomp_gemm(),
         convolution_rows::implicit_gemm(),
