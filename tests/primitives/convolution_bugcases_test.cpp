@@ -109,11 +109,12 @@ TEST(ConvolutionBugCase, CONV_17_DirtyWorkspace) {
             const auto p =
                 make_problem({1, c, 5, 1, {7, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, layout, layout);
             const ConvolutionData data = random_convolution_data(p, 17);
-            for (const Candidate& candidate : candidates(context(), p))
-                if (candidate.applicable)
-                    EXPECT_EQ(run_convolution(context(), p, candidate.algorithm, data, 0xFF),
-                              run_convolution(context(), p, candidate.algorithm, data, 0x00))
-                        << candidate.algorithm;
+            for (const Candidate& candidate : candidates(context(), p)) {
+                if (!candidate.applicable) continue;
+                EXPECT_EQ(run_convolution(context(), p, candidate.algorithm, data, 0xFF),
+                          run_convolution(context(), p, candidate.algorithm, data, 0x00))
+                    << candidate.algorithm;
+            }
         }
 }
 
