@@ -11,7 +11,7 @@
 
 // A workgroup colours TILE_GROUP_WIDTH x TILE_GROUP_HEIGHT pixels of one tile.
 #define TILE_GROUP_WIDTH 64
-#define TILE_GROUP_HEIGHT 4
+#define TILE_GROUP_HEIGHT 32
 
 // Strides in bytes. The rectangle clip_x0 <= x < clip_x1 (and y) is what is written.
 struct TileRecord {
