@@ -58,7 +58,7 @@ struct Layer {
     std::string op;        // of the ONNX file: "Conv", "Relu"; lean mode keeps the main node's
     std::string category;  // convolution, depthwise, normalisation, activation, pooling, fully_connected,
                            // elementwise, concat, softmax, transform, other
-    std::string summary;               // "3×3, stride 2, 96 groups"
+    std::string summary;   // "3×3, stride 2, 96 groups"
     std::vector<std::string> fused;    // lean: names of the nodes fused into this one
     std::vector<int> inputs, outputs;  // tensors
     Problem problem;

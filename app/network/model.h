@@ -49,6 +49,7 @@ class Model {
     static std::shared_ptr<const Model> with_random_weights(const Model& model, std::uint64_t seed);
 
   private:
+    friend struct ModelMaker;  // model.cpp
     Model();
     struct Impl;
     std::unique_ptr<Impl> impl_;
