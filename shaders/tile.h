@@ -13,7 +13,7 @@
 #define TILE_GROUP_WIDTH 64
 #define TILE_GROUP_HEIGHT 32
 
-// Strides in bytes. The rectangle clip_x0 <= x < clip_x1 (and y) is what is written.
+// Address and strides in bytes, or in elements of the view that the dispatch binds. The rectangle clip_x0 <= x < clip_x1 (and y) is what is written.
 struct TileRecord {
     uint64_t address;
     int64_t stride_x, stride_y, stride_c;

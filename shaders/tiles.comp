@@ -14,7 +14,12 @@ layout(local_size_x = TILE_GROUP_WIDTH) in;
 layout(constant_id = 0) const uint kind = TILE_KIND_MAP;
 layout(constant_id = 1) const uint color_map = COLOR_MAP_VIRIDIS;
 
+// Values come through a typed view of their block where one view spans the tile (software Vulkan loads eight at
+// once that way), else by address.
+layout(constant_id = 2) const bool use_view = false;
+
 layout(set = 0, binding = 0, rgba8) uniform writeonly image2D atlas;
+layout(set = 1, binding = 0) uniform samplerBuffer values;
 
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer Element { float value; };
 layout(buffer_reference, std430, buffer_reference_align = 8) readonly buffer Tiles { TileRecord tiles[]; };
@@ -29,7 +34,8 @@ layout(push_constant) uniform Push {
 bool is_nan(float v) { return (floatBitsToUint(v) & 0x7fffffffu) > 0x7f800000u; }
 bool is_infinite(float v) { return (floatBitsToUint(v) & 0x7fffffffu) == 0x7f800000u; }
 
-float load(uint64_t address) { return Element(address).value; }
+// With a view, addresses and strides count elements of the view, else bytes.
+float load(uint64_t address) { return use_view ? texelFetch(values, int(address)).r : Element(address).value; }
 
 float position(float v, TileRecord tile) { return clamp((v - tile.lo) * tile.inverse_range, 0.0f, 1.0f); }
 

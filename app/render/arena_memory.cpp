@@ -28,19 +28,23 @@ class ArenaMemory final : public network::Allocator {
         const std::size_t size = std::max<std::size_t>((bytes + 255) / 256 * 256, 256);
         auto block = std::make_shared<ArenaBlock>();
         block->memory =
-            Buffer(*device_, {.bytes = size,
-                              .usage = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
-                                       VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
-                              .cached = true,
-                              .viewer = false,
-                              .name = label != nullptr ? label : "arena"});
+            Buffer(*device_,
+                   {.bytes = size,
+                    .usage = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                             VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+                    .cached = true,
+                    .viewer = false,
+                    .name = label != nullptr ? label : "arena"});
         if (staged_)
             block->copy = Buffer(
-                *device_, {.bytes = size,
-                           .usage = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
-                                    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                           .mapped = false,
-                           .name = "staged arena"});
+                *device_,
+                {.bytes = size,
+                 .usage = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                          VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                 .mapped = false,
+                 .name = "staged arena"});
+        block->views = std::make_unique<ValueViews>(
+            *device_, staged_ ? block->copy.handle() : block->memory.handle(), size);
         network::Block result{
             .data = block->memory.mapped(), .bytes = size, .device_address = block->address()};
         if (reinterpret_cast<std::uintptr_t>(result.data) % 256 != 0)
@@ -68,6 +72,86 @@ class ArenaMemory final : public network::Allocator {
 };
 
 }  // namespace
+
+namespace {
+
+VkDescriptorSetLayout make_values_layout(Device& device) {
+    const VkDescriptorSetLayoutBinding binding{.binding = 0,
+                                               .descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+                                               .descriptorCount = 1,
+                                               .stageFlags = VK_SHADER_STAGE_COMPUTE_BIT};
+    const VkDescriptorSetLayoutCreateInfo info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                               .bindingCount = 1,
+                                               .pBindings = &binding};
+    VkDescriptorSetLayout layout = VK_NULL_HANDLE;
+    check(vkCreateDescriptorSetLayout(device.handle(), &info, nullptr, &layout),
+          "Creating a descriptor layout");
+    return layout;
+}
+
+}  // namespace
+
+ValueViews::ValueViews(Device& device, VkBuffer buffer, std::uint64_t bytes) : device_(device) {
+    // Below 2^31 bytes, so that 32 bits hold every offset.
+    const std::uint64_t limit =
+        std::min<std::uint64_t>(std::uint64_t{device.limits().maxTexelBufferElements} * 4, 1u << 30) / 512 *
+        512;
+    const std::uint64_t step = limit / 2;
+    const std::uint64_t count = bytes <= limit ? 1 : (bytes - limit + step - 1) / step + 1;
+    try {
+        layout_ = make_values_layout(device);
+        const std::uint32_t sets = static_cast<std::uint32_t>(count);
+        const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, sets};
+        const VkDescriptorPoolCreateInfo info{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                              .maxSets = sets,
+                                              .poolSizeCount = 1,
+                                              .pPoolSizes = &size};
+        check(vkCreateDescriptorPool(device.handle(), &info, nullptr, &pool_), "Creating a descriptor pool");
+        for (std::uint64_t i = 0; i < count; ++i)
+            make_window(buffer, i * step, std::min(limit, bytes - i * step));
+    } catch (...) {
+        destroy();
+        throw;
+    }
+}
+
+ValueViews::~ValueViews() { destroy(); }
+
+void ValueViews::destroy() noexcept {
+    for (const VkBufferView view : views_) vkDestroyBufferView(device_.handle(), view, nullptr);
+    vkDestroyDescriptorPool(device_.handle(), pool_, nullptr);
+    vkDestroyDescriptorSetLayout(device_.handle(), layout_, nullptr);
+}
+
+void ValueViews::make_window(VkBuffer buffer, std::uint64_t first, std::uint64_t bytes) {
+    const VkBufferViewCreateInfo info{.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+                                      .buffer = buffer,
+                                      .format = VK_FORMAT_R32_SFLOAT,
+                                      .offset = first,
+                                      .range = bytes};
+    VkBufferView view = VK_NULL_HANDLE;
+    check(vkCreateBufferView(device_.handle(), &info, nullptr, &view), "Creating a view of the arena");
+    views_.push_back(view);
+    Window window{.first = first, .bytes = bytes};
+    const VkDescriptorSetAllocateInfo allocate{.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                               .descriptorPool = pool_,
+                                               .descriptorSetCount = 1,
+                                               .pSetLayouts = &layout_};
+    check(vkAllocateDescriptorSets(device_.handle(), &allocate, &window.set), "Allocating a descriptor set");
+    const VkWriteDescriptorSet write{.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                     .dstSet = window.set,
+                                     .descriptorCount = 1,
+                                     .descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+                                     .pTexelBufferView = &views_.back()};
+    vkUpdateDescriptorSets(device_.handle(), 1, &write, 0, nullptr);
+    windows_.push_back(window);
+}
+
+const ValueViews::Window* ValueViews::find(std::uint64_t first, std::uint64_t last) const {
+    for (const Window& window : windows_)
+        if (first >= window.first && last - window.first < window.bytes) return &window;
+    return nullptr;
+}
 
 std::uint64_t ArenaBook::add(std::shared_ptr<ArenaBlock> block) {
     const std::lock_guard lock(mutex_);

@@ -14,9 +14,40 @@
 
 namespace convlens::render {
 
+// Typed views (float32) over a buffer, each within the device's limit and half overlapping the next, with a
+// descriptor set for each. Made with the block, on any thread.
+class ValueViews {
+  public:
+    ValueViews(Device& device, VkBuffer buffer, std::uint64_t bytes);
+    ~ValueViews();
+    ValueViews(const ValueViews&) = delete;
+    ValueViews& operator=(const ValueViews&) = delete;
+
+    struct Window {
+        std::uint64_t first = 0, bytes = 0;  // in the buffer
+        VkDescriptorSet set = VK_NULL_HANDLE;
+    };
+    // The view that holds the bytes [first, last]; null when none holds them all.
+    const Window* find(std::uint64_t first, std::uint64_t last) const;
+    const Window& any() const { return windows_.front(); }
+    // The layout of the sets, the same for all: one uniform texel buffer for compute shaders.
+    VkDescriptorSetLayout layout() const { return layout_; }
+
+  private:
+    void make_window(VkBuffer buffer, std::uint64_t first, std::uint64_t bytes);
+    void destroy() noexcept;
+
+    Device& device_;
+    VkDescriptorSetLayout layout_ = VK_NULL_HANDLE;
+    VkDescriptorPool pool_ = VK_NULL_HANDLE;
+    std::vector<VkBufferView> views_;
+    std::vector<Window> windows_;
+};
+
 struct ArenaBlock {
-    Buffer memory;  // mapped; what kernels write
-    Buffer copy;    // staged only: what shaders read
+    Buffer memory;                      // mapped; what kernels write
+    Buffer copy;                        // staged only: what shaders read
+    std::unique_ptr<ValueViews> views;  // of what shaders read
     std::uint64_t address() const { return copy ? copy.address() : memory.address(); }
 };
 

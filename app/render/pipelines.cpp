@@ -2,13 +2,13 @@
 
 namespace convlens::render {
 
-PipelineLayout::PipelineLayout(Device& device, VkDescriptorSetLayout set, VkShaderStageFlags push_stages,
-                               std::uint32_t push_bytes)
+PipelineLayout::PipelineLayout(Device& device, std::initializer_list<VkDescriptorSetLayout> sets,
+                               VkShaderStageFlags push_stages, std::uint32_t push_bytes)
     : device_(device) {
     const VkPushConstantRange range{.stageFlags = push_stages, .offset = 0, .size = push_bytes};
     const VkPipelineLayoutCreateInfo info{.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-                                          .setLayoutCount = 1,
-                                          .pSetLayouts = &set,
+                                          .setLayoutCount = static_cast<std::uint32_t>(sets.size()),
+                                          .pSetLayouts = sets.begin(),
                                           .pushConstantRangeCount = 1,
                                           .pPushConstantRanges = &range};
     check(vkCreatePipelineLayout(device.handle(), &info, nullptr, &handle_), "Creating a pipeline layout");

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 
 #include "app/render/device.h"
@@ -11,8 +12,8 @@ namespace convlens::render {
 
 class PipelineLayout {
   public:
-    PipelineLayout(Device& device, VkDescriptorSetLayout set, VkShaderStageFlags push_stages,
-                   std::uint32_t push_bytes);
+    PipelineLayout(Device& device, std::initializer_list<VkDescriptorSetLayout> sets,
+                   VkShaderStageFlags push_stages, std::uint32_t push_bytes);
     ~PipelineLayout();
     PipelineLayout(const PipelineLayout&) = delete;
     PipelineLayout& operator=(const PipelineLayout&) = delete;

@@ -45,7 +45,7 @@ float inverse_range(float lo, float hi) {
 }
 
 std::optional<Span> span_of(const AtlasTile& tile, int channels) {
-    if (tile.address == 0) return std::nullopt;
+    if (tile.address == 0 || tile.address % sizeof(float) != 0) return std::nullopt;
     using Wide = __int128;
     Wide low = 0, high = 0;
     const auto extend = [&](std::int64_t count, std::int64_t stride) {
@@ -77,6 +77,8 @@ struct TilePass::Work {
     struct Batch {  // workgroups of one atlas, kind and colour map
         const Texture* atlas = nullptr;
         std::uint32_t kind = 0, color_map = 0;
+        bool use_view = false;
+        VkDescriptorSet values = VK_NULL_HANDLE;
         std::size_t first_group = 0, groups = 0;
         bool after_barrier = false;               // may overwrite what an earlier batch of this refresh wrote
         std::optional<std::uint32_t> clear_rgba;  // instead of workgroups: fills the whole atlas
@@ -93,9 +95,10 @@ struct TilePass::Work {
     }
     // Batches of one atlas may overlap: the later one wins.
     Batch& begin_batch(const Texture& atlas, std::uint32_t kind, std::uint32_t map) {
-        const bool written = std::any_of(batches.begin(), batches.end(),
-                                         [&](const Batch& batch) { return batch.atlas == &atlas; });
-        return batches.emplace_back(Batch{&atlas, kind, map, groups.size(), 0, written, std::nullopt});
+        Batch batch{.atlas = &atlas, .kind = kind, .color_map = map, .first_group = groups.size()};
+        batch.after_barrier = std::any_of(batches.begin(), batches.end(),
+                                          [&](const Batch& earlier) { return earlier.atlas == &atlas; });
+        return batches.emplace_back(batch);
     }
     void push(Batch& batch, const TileRecord& tile) {
         const auto count = [](std::int32_t size, int step) {
@@ -115,19 +118,23 @@ struct TilePass::Work {
 TilePass::TilePass(Device& device, DescriptorPool& pool, std::shared_ptr<ArenaBook> book)
     : device_(device),
       book_(std::move(book)),
-      layout_(device, pool.storage_layout(), VK_SHADER_STAGE_COMPUTE_BIT, sizeof(Push)),
+      nothing_(device,
+               {.bytes = 256, .usage = VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT, .name = "no values"}),
+      no_values_(device, nothing_.handle(), 256),
+      layout_(device, {pool.storage_layout(), no_values_.layout()}, VK_SHADER_STAGE_COMPUTE_BIT,
+              sizeof(Push)),
       shader_(device, tile_code) {}
 
 TilePass::~TilePass() {
     for (const auto& [key, pipeline] : pipelines_) vkDestroyPipeline(device_.handle(), pipeline, nullptr);
 }
 
-VkPipeline TilePass::pipeline(std::uint32_t kind, std::uint32_t color_map) {
-    VkPipeline& result = pipelines_[{kind, color_map}];
+VkPipeline TilePass::pipeline(std::uint32_t kind, std::uint32_t color_map, bool use_view) {
+    VkPipeline& result = pipelines_[{kind, color_map, use_view}];
     if (result != VK_NULL_HANDLE) return result;
-    const std::uint32_t values[2] = {kind, color_map};
-    const VkSpecializationMapEntry entries[2] = {{0, 0, 4}, {1, 4, 4}};
-    const VkSpecializationInfo special{2, entries, sizeof values, values};
+    const std::uint32_t values[3] = {kind, color_map, use_view ? 1u : 0u};
+    const VkSpecializationMapEntry entries[3] = {{0, 0, 4}, {1, 4, 4}, {2, 8, 4}};
+    const VkSpecializationInfo special{3, entries, sizeof values, values};
     const VkComputePipelineCreateInfo info{
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
@@ -167,14 +174,19 @@ bool clip_to(const AtlasTile& tile, int width, int height, TileRecord& record) {
     return record.clip_x1 > record.clip_x0 && record.clip_y1 > record.clip_y0;
 }
 
-void describe_source(const AtlasTile& tile, TileRecord& record) {
-    record.address = tile.address;
-    record.stride_x = tile.stride_x * 4;
-    record.stride_y = tile.stride_y * 4;
-    record.stride_c = tile.stride_c * 4;
+// `window`: the view that holds the whole tile, or null; `base`: the address of its block.
+void describe_source(const AtlasTile& tile, const ValueViews::Window* window, std::uint64_t base,
+                     TileRecord& record) {
+    const int channels = channels_read(tile);
+    const std::int64_t unit = window != nullptr ? 1 : sizeof(float);
+    record.address = window != nullptr ? (tile.address - base - window->first) / sizeof(float) : tile.address;
+    // The stride of an axis of one element means nothing and may be any number.
+    record.stride_x = tile.width > 1 ? tile.stride_x * unit : 0;
+    record.stride_y = tile.height > 1 ? tile.stride_y * unit : 0;
+    record.stride_c = channels > 1 ? tile.stride_c * unit : 0;
     record.width = tile.width;
     record.height = tile.height;
-    record.channels = tile.kind == TileKind::picture ? tile.channels : channels_read(tile);
+    record.channels = channels;
     std::tie(record.source_x, record.scale_x) =
         axis(tile.source_x, tile.source_w, tile.dst_x, tile.dst_w, record.clip_x0);
     std::tie(record.source_y, record.scale_y) =
@@ -190,8 +202,14 @@ void describe_source(const AtlasTile& tile, TileRecord& record) {
 void TilePass::add(const TileFill& fill, Work& work) const {
     const Texture& atlas = *fill.atlas;
     if (fill.clear) work.begin_batch(atlas, TILE_KIND_CLEAR, 0).clear_rgba = fill.clear_rgba;
-    // One batch for each kind and colour map, whatever their order in the list.
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<TileRecord>> sorted;
+    // One batch for each kind, colour map and view, whatever their order in the list.
+    struct Key {
+        std::uint32_t kind = TILE_KIND_CLEAR, color_map = 0;
+        bool use_view = false;
+        VkDescriptorSet values = VK_NULL_HANDLE;
+        auto operator<=>(const Key&) const = default;
+    };
+    std::map<Key, std::vector<TileRecord>> sorted;
     for (const AtlasTile& tile : fill.tiles) {
         TileRecord record{};
         if (!clip_to(tile, atlas.image.width(), atlas.image.height(), record)) continue;
@@ -204,7 +222,7 @@ void TilePass::add(const TileFill& fill, Work& work) const {
             span = span_of(tile, channels);
         if (span) block = book_->find(span->first, span->last);
         if (block == nullptr) {
-            sorted[{TILE_KIND_CLEAR, 0u}].push_back(record);
+            sorted[Key{.values = no_values_.any().set}].push_back(record);
             continue;
         }
         if (block->copy) {
@@ -215,12 +233,18 @@ void TilePass::add(const TileFill& fill, Work& work) const {
                 entry->second = {std::min(entry->second.first, part.first),
                                  std::max(entry->second.last, part.last)};
         }
-        describe_source(tile, record);
+        const std::uint64_t base = block->address();
+        const ValueViews::Window* window = block->views->find(span->first - base, span->last - base);
+        describe_source(tile, window, base, record);
         const std::uint32_t map = std::min(static_cast<std::uint32_t>(tile.color_map), color_map_count - 1);
-        sorted[{kind, kind == TILE_KIND_PICTURE ? 0u : map}].push_back(record);
+        sorted[{kind, kind == TILE_KIND_PICTURE ? 0u : map, window != nullptr,
+                window != nullptr ? window->set : block->views->any().set}]
+            .push_back(record);
     }
     for (const auto& [key, records] : sorted) {
-        Work::Batch& batch = work.begin_batch(atlas, key.first, key.second);
+        Work::Batch& batch = work.begin_batch(atlas, key.kind, key.color_map);
+        batch.use_view = key.use_view;
+        batch.values = key.values;
         for (const TileRecord& record : records) work.push(batch, record);
     }
 }
@@ -229,7 +253,7 @@ void TilePass::copy_staged(VkCommandBuffer commands, const Work& work, TileFigur
     if (work.staged.empty()) return;
     VkMemoryBarrier2 barrier{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
                              .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-                             .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
+                             .srcAccessMask = VK_ACCESS_2_SHADER_READ_BIT,
                              .dstStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
                              .dstAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT};
     const VkDependencyInfo info{
@@ -244,7 +268,7 @@ void TilePass::copy_staged(VkCommandBuffer commands, const Work& work, TileFigur
                .srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
                .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
                .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-               .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT};
+               .dstAccessMask = VK_ACCESS_2_SHADER_READ_BIT};
     vkCmdPipelineBarrier2(commands, &info);
 }
 
@@ -277,9 +301,11 @@ TileFigures TilePass::record(VkCommandBuffer commands, std::span<const TileFill>
             clear_image(commands, batch.atlas->image.handle(), *batch.clear_rgba);
             continue;
         }
-        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline(batch.kind, batch.color_map));
-        vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout_.handle(), 0, 1,
-                                &batch.atlas->storage, 0, nullptr);
+        vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
+                          pipeline(batch.kind, batch.color_map, batch.use_view));
+        const VkDescriptorSet sets[2] = {batch.atlas->storage, batch.values};
+        vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, layout_.handle(), 0, 2, sets, 0,
+                                nullptr);
         for (std::size_t done = 0; done < batch.groups; done += max_groups) {
             const Push push{buffer.address(), buffer.address() + groups_at,
                             static_cast<std::uint32_t>(batch.first_group + done), 0};

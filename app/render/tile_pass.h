@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -44,13 +45,15 @@ class TilePass {
     struct Work;  // what one refresh uploads
     void add(const TileFill& fill, Work& work) const;
     void copy_staged(VkCommandBuffer commands, const Work& work, TileFigures& figures) const;
-    VkPipeline pipeline(std::uint32_t kind, std::uint32_t color_map);
+    VkPipeline pipeline(std::uint32_t kind, std::uint32_t color_map, bool use_view);
 
     Device& device_;
     std::shared_ptr<ArenaBook> book_;
+    Buffer nothing_;  // behind the view of tiles that read nothing
+    ValueViews no_values_;
     PipelineLayout layout_;
     ShaderModule shader_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, VkPipeline> pipelines_;
+    std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, VkPipeline> pipelines_;
 };
 
 }  // namespace convlens::render

@@ -112,7 +112,7 @@ bool scissor_of(const ImDrawCmd& command, const ImDrawData& data, int width, int
 }  // namespace
 
 UiPass::UiPass(Device& device, DescriptorPool& pool, VkFormat format)
-    : device_(device), layout_(device, pool.sampled_layout(), VK_SHADER_STAGE_VERTEX_BIT, sizeof(Push)) {
+    : device_(device), layout_(device, {pool.sampled_layout()}, VK_SHADER_STAGE_VERTEX_BIT, sizeof(Push)) {
     const ShaderModule vertex(device, vertex_code), textured(device, textured_code), flat(device, flat_code),
         picture(device, picture_code);
     const auto at = [](UiPipeline p) { return static_cast<std::size_t>(p); };
