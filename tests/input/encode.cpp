@@ -3,12 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 // jpeglib.h uses size_t and FILE without including their headers.
 #include <jpeglib.h>
 #include <stb/stb_image_write.h>
-#include <unistd.h>
 
 namespace convlens::test {
 namespace {
@@ -200,24 +197,5 @@ Bytes encode_gif(int width, int height, const Bytes& palette8, int transparent) 
 }
 
 std::string text_of(const Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
-
-ScratchFolder::ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "convlens-test-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-}
-
-ScratchFolder::~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-}
-
-std::string ScratchFolder::write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-    return path(name);
-}
-
-std::string ScratchFolder::write(const std::string& name, const Bytes& bytes) const {
-    return write(name, text_of(bytes));
-}
 
 }  // namespace convlens::test

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/scratch_folder.h"
+
 namespace convlens::test {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -37,18 +39,5 @@ Bytes encode_tga(int width, int height, const Bytes& rgb, bool run_lengths);
 Bytes encode_gif(int width, int height, const Bytes& palette8, int transparent);
 
 std::string text_of(const Bytes& bytes);
-// A folder of its own below the system's, removed at the end.
-class ScratchFolder {
-  public:
-    ScratchFolder();
-    ~ScratchFolder();
-    std::string path(const std::string& name) const { return path_ + "/" + name; }
-    std::string write(const std::string& name, const Bytes& bytes) const;
-    std::string write(const std::string& name, const std::string& text) const;
-    const std::string& folder() const { return path_; }
-
-  private:
-    std::string path_;
-};
 
 }  // namespace convlens::test
