@@ -202,13 +202,15 @@ void draw_work(Scene& scene, Rect& place) {
         {"moved", format_bytes(info.bytes)},
     };
     const Rect line = place.take_top(scene.s(38));
-    const float w = line.w() / 4;
+    static constexpr float shares[] = {0.24f, 0.24f, 0.3f, 0.22f};
+    float x = line.x0;
     for (int i = 0; i < 4; ++i) {
-        const float x = line.x0 + static_cast<float>(i) * w;
+        const float w = line.w() * shares[i];
         scene.paint.text_in({x, line.y0, x + w - 2, line.y0 + scene.s(18)}, items[i].label, colors::dim,
                             theme.text, Align::left, Fit::elide);
         scene.paint.text_in({x, line.y0 + scene.s(17), x + w - 2, line.y0 + scene.s(36)}, items[i].value,
                             colors::strong, theme.text, Align::left, Fit::elide);
+        x += w;
     }
     place.take_top(scene.s(10));
 }
@@ -226,7 +228,6 @@ void draw_algorithm_panel(Scene& scene, Rect place) {
         return;
     }
     const Rect heads = place.take_top(scene.s(22));
-    draw_heads(scene, {heads.x0 - scene.s(8), heads.y0, heads.x1 + scene.s(8), heads.y1});
     if (scene.snapshot.measuring)
         progress_line(scene, {heads.x0, heads.y1 - scene.s(2), heads.x1, heads.y1},
                       scene.snapshot.measure_progress);
@@ -239,6 +240,8 @@ void draw_algorithm_panel(Scene& scene, Rect place) {
     }
     const float wanted = static_cast<float>(rows.size()) * row_h;
     const float room = std::max(row_h, place.h() - buttons_h - scene.s(16));
+    const float bar_w = wanted > room ? ImGui::GetStyle().ScrollbarSize : 0;
+    draw_heads(scene, {heads.x0 - scene.s(8), heads.y0, heads.x1 + scene.s(8) - bar_w, heads.y1});
     const Rect table = place.take_top(std::min(wanted, room));
     const Rect wide{table.x0 - scene.s(8), table.y0, table.x1 + scene.s(8), table.y1};
     ImGui::SetCursorScreenPos({wide.x0, wide.y0});
@@ -249,7 +252,6 @@ void draw_algorithm_panel(Scene& scene, Rect place) {
     if (open) {
         const Painter::Scrolling scrolling(scene.paint);
         const ImVec2 at = ImGui::GetCursorScreenPos();
-        const float bar_w = wanted > room ? ImGui::GetStyle().ScrollbarSize : 0;
         index = 0;
         for (const engine::AlgorithmRow& row : rows) {
             const float y = at.y + static_cast<float>(index) * row_h;

@@ -10,7 +10,7 @@ namespace convlens::ui {
 
 namespace {
 
-constexpr float card_width = 82, card_gap = 8;
+constexpr float card_width = 90, card_gap = 6;
 constexpr int turns_each_pass = 4;          // cards redrawn when a pass is new, besides those never drawn
 constexpr std::int64_t most_channels = 32;  // of one aggregated picture
 
@@ -102,7 +102,8 @@ Aggregate aggregate_of(const Scene& scene, int layer) {
 void LayerStrip::scroll(Scene& scene, const Rect& place, const Grid& grid) {
     const int count = static_cast<int>(scene.network->layers.size());
     const float most = std::max(0.0f, static_cast<float>(count) * grid.pitch - scene.s(card_gap) - place.w());
-    if (selected_ != scene.layer) {
+    const bool at_once = generation_ != scene.network->generation;
+    if (selected_ != scene.layer || at_once) {
         selected_ = scene.layer;
         const float x = static_cast<float>(scene.layer) * grid.pitch;
         // The neighbours stay in sight too.
@@ -115,7 +116,7 @@ void LayerStrip::scroll(Scene& scene, const Rect& place, const Grid& grid) {
         target_ -= (io.MouseWheel + io.MouseWheelH) * grid.pitch * 1.5f;
     target_ = std::clamp(target_, 0.0f, most);
     const float rest = target_ - scroll_;
-    if (scene.view.fixed_figures || std::abs(rest) < 0.5f || std::abs(rest) > 4 * place.w()) {
+    if (scene.view.fixed_figures || at_once || std::abs(rest) < 0.5f || std::abs(rest) > 4 * place.w()) {
         scroll_ = target_;
     } else {
         scroll_ += rest * std::min(1.0f, io.DeltaTime * 14);

@@ -111,6 +111,7 @@ void draw_cells(Scene& scene, Rect& place, std::initializer_list<std::pair<const
                             colors::strong, theme.text);
         x += w;
     }
+    place.take_top(scene.s(8));
 }
 
 }  // namespace
@@ -156,7 +157,7 @@ void draw_statistics_panel(Scene& scene, Rect place) {
                    "Statistics come with the next pass. In lean mode only the selected layer has them.");
         return;
     }
-    const float plot = std::clamp(place.h() - scene.s(140), scene.s(60), scene.s(170));
+    const float plot = std::clamp(place.h() - scene.s(160), scene.s(60), scene.s(190));
     if (place.h() >= plot) draw_histogram(scene, place.take_top(plot), *s);
     place.take_top(scene.s(8));
     draw_cells(

@@ -123,7 +123,8 @@ float draw_readings(Scene& scene, const Rect& place, float least_x) {
     const measure::Quantiles pass = scene.figures.pass_ms();
     const double fps = scene.figures.fps();
     const Item items[] = {
-        {"memory", "memory", format_bytes(static_cast<double>(scene.figures.memory().peak_bytes)),
+        {"memory", "memory",
+         scene.network ? format_bytes(static_cast<double>(scene.figures.memory().peak_bytes)) : not_measured,
          memory_tip},
         {"window", "window", fps > 0 ? format_figure(fps) + "\u2009fps" : not_measured, window_tip},
         {"pass", "pass", pass.samples > 0 ? format_ms(pass.median) : not_measured, pass_tip},

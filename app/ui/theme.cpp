@@ -14,6 +14,7 @@ constexpr std::array<const char*, 2> mono_folders = {"/usr/share/fonts/truetype/
                                                      "/usr/share/fonts/opentype/jetbrains-mono/"};
 
 constexpr ImWchar digit_ranges[] = {'0', '9', 0};
+constexpr ImWchar thin_ranges[] = {0x2009, 0x2009, 0x202f, 0x202f, 0};
 constexpr ImWchar glyph_ranges[] = {
     0x0020, 0x017f,  // Latin
     0x0391, 0x03c9,  // Greek
@@ -54,6 +55,11 @@ ImFont* add_face(const std::string& path, float em, float line, float digit_adva
     digits.GlyphMinAdvanceX = digits.GlyphMaxAdvanceX =
         static_cast<float>(static_cast<int>(digit_advance * em + 0.5f));
     ImFont* font = fonts.AddFontFromFileTTF(path.c_str(), px, &digits, digit_ranges);
+    // The face's own thin spaces vanish at these sizes.
+    ImFontConfig thin;
+    thin.MergeMode = true;
+    thin.GlyphMinAdvanceX = thin.GlyphMaxAdvanceX = static_cast<float>(static_cast<int>(0.22f * em + 0.5f));
+    fonts.AddFontFromFileTTF(path.c_str(), px, &thin, thin_ranges);
     ImFontConfig rest;
     rest.OversampleH = 2;
     rest.OversampleV = 1;

@@ -10,10 +10,10 @@ namespace {
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t rounded(double value) { return static_cast<std::int64_t>(std::floor(value + 0.5)); }
 
-constexpr double least_tile = 6;              // longer side, unscaled pixels
-constexpr double largest_single = 40;         // cells of 1x1 maps
-constexpr double largest_texel = 128;         // zoom limit, unscaled pixels an element
-constexpr double whole_multiple_share = 0.8;  // a whole magnification may be this much smaller
+constexpr double least_tile = 6;               // longer side, unscaled pixels
+constexpr double largest_single = 40;          // cells of 1x1 maps
+constexpr double largest_texel = 128;          // zoom limit, unscaled pixels an element
+constexpr double whole_multiple_share = 0.88;  // a whole magnification may be this much smaller
 
 }  // namespace
 

@@ -153,6 +153,7 @@ void progress_line(Scene& scene, const Rect& place, double share) {
 }
 
 Tip::Tip(Scene& scene) : scene_(scene), placed_(false) {
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(scene.s(10), scene.s(8)));
     ImGui::BeginTooltip();
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, scene.s(3)));
 }
@@ -176,6 +177,7 @@ Tip::~Tip() {
         ImGui::PopStyleColor();
     } else {
         ImGui::EndTooltip();
+        ImGui::PopStyleVar();
     }
 }
 
