@@ -19,12 +19,17 @@ HWY_BEFORE_NAMESPACE();
 namespace convlens::cpu {
 namespace HWY_NAMESPACE {
 
-// Comparisons with NaN are false, so NaN is kept (min and max instructions need not keep it).
+// NaN in x is kept: x86's min and max yield their second operand when one is NaN; elsewhere by comparisons,
+// which are false with NaN.
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V clamp_vector(D, V x, V low, V high) {
     namespace hn = hwy::HWY_NAMESPACE;
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR
+    return hn::Min(high, hn::Max(low, x));
+#else
     x = hn::IfThenElse(hn::Lt(x, low), low, x);
     return hn::IfThenElse(hn::Gt(x, high), high, x);
+#endif
 }
 
 // Highway's exp() is defined up to 104, where the result is infinite already.

@@ -13,41 +13,63 @@ namespace {
 // Rows of the product whose pointers exist at one time, on the stack.
 constexpr std::int64_t block_rows = 112;
 
-// One tap of one row: `channels` floats from src, or zeros outside.
-void copy_tap(const ConvolutionGeometry& g, const float* image, const Axes& in, std::int64_t channels,
-              float* to) {
-    for (std::size_t axis = 0; axis < 3; ++axis)
-        if (in[axis] < 0 || in[axis] >= g.src[axis]) {
-            std::fill_n(to, channels, 0.0f);
-            return;
-        }
-    const float* from =
-        image + (in[0] * g.src_strides[2] + in[1] * g.src_strides[3] + in[2] * g.src_strides[4]);
-    if (g.src_strides[1] == 1) {
-        std::copy_n(from, channels, to);
-    } else {
-        for (std::int64_t c = 0; c < channels; ++c) to[c] = from[c * g.src_strides[1]];
-    }
+// A few floats without the call of a copying function.
+void copy_floats(const float* from, std::int64_t stride, std::int64_t count, float* to) {
+    if (stride == 1 && count >= 64)
+        std::copy_n(from, count, to);
+    else
+        for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
 }
+
+struct RowWriter {
+    const ConvolutionGeometry& g;
+    std::int64_t channels = g.channels / g.groups;
+    // A row of the window is contiguous in src.
+    bool joined =
+        g.groups == 1 && g.src_strides[1] == 1 && g.src_strides[4] == channels && g.dilations[2] == 1;
+
+    // One row of the window: S taps of `channels` floats, zeros outside.
+    float* window_row(const float* line, std::int64_t first, float* to) const {
+        const std::int64_t taps = g.window[2];
+        if (joined && first >= 0 && first + taps <= g.src[2]) {
+            copy_floats(line + first * channels, 1, taps * channels, to);
+            return to + taps * channels;
+        }
+        for (std::int64_t s = 0; s < taps; ++s, to += channels) {
+            const std::int64_t w = first + s * g.dilations[2];
+            if (w < 0 || w >= g.src[2])
+                std::fill_n(to, channels, 0.0f);
+            else
+                copy_floats(line + w * g.src_strides[4], g.src_strides[1], channels, to);
+        }
+        return to;
+    }
+
+    // One row of the matrix.
+    float* row(const float* image, const OutputCell& cell, float* to) const {
+        const auto in = [&](std::size_t axis, std::int64_t tap) {
+            return cell.out[axis] * g.strides[axis] - g.pads[axis] + tap * g.dilations[axis];
+        };
+        for (std::int64_t t = 0; t < g.window[0]; ++t)
+            for (std::int64_t r = 0; r < g.window[1]; ++r) {
+                const std::int64_t d = in(0, t);
+                const std::int64_t h = in(1, r);
+                if (d < 0 || d >= g.src[0] || h < 0 || h >= g.src[1])
+                    to = std::fill_n(to, g.window[2] * channels, 0.0f);
+                else
+                    to = window_row(image + (d * g.src_strides[2] + h * g.src_strides[3]), in(2, 0), to);
+            }
+        return to;
+    }
+};
 
 // Rows [begin, end) of one group's matrix; `image` is the group's first channel.
 void write_rows(const ConvolutionGeometry& g, const float* image, std::int64_t begin, std::int64_t end,
                 float* matrix) {
-    const std::int64_t channels = g.channels / g.groups;
+    const RowWriter writer{g};
     float* to = matrix + begin * filter_matrix_k(g);
     OutputCell cell(g, begin);
-    for (std::int64_t row = begin; row < end; ++row, cell.next(g)) {
-        Axes first;
-        for (std::size_t axis = 0; axis < 3; ++axis)
-            first[axis] = cell.out[axis] * g.strides[axis] - g.pads[axis];
-        for (std::int64_t t = 0; t < g.window[0]; ++t)
-            for (std::int64_t r = 0; r < g.window[1]; ++r)
-                for (std::int64_t s = 0; s < g.window[2]; ++s, to += channels)
-                    copy_tap(g, image,
-                             {first[0] + t * g.dilations[0], first[1] + r * g.dilations[1],
-                              first[2] + s * g.dilations[2]},
-                             channels, to);
-    }
+    for (std::int64_t row = begin; row < end; ++row, cell.next(g)) to = writer.row(image, cell, to);
 }
 
 void multiply_part(const ConvolutionGeometry& g, const ConvolutionOperands& operands, const float* matrix,

@@ -77,95 +77,118 @@ class RowBuilder {
     void build(std::int64_t begin, std::int64_t count, const Slot& slot) const {
         const GemmTiling tiling = gemm_tiling(count);
         OutputCell cell(g_, begin);
-        std::int64_t place = 0;
-        const float** tile = slot.pointers;
-        for (std::int64_t i = 0; i < count; ++i, cell.next(g_)) {
-            slot.dst_offsets[i] = cell.dst_offset(g_);
-            const float** row = tile + place;
-            if (++place == tiling.rows) {
-                place = 0;
-                tile += p_.runs * tile_;
-            }
-            const float* base = src_ + cell.n * g_.src_strides[0];
-            if (p_.form == Form::channels) {
-                point_channels(cell, base, row);
-            } else if (p_.form == Form::window) {
-                point_window(cell, base, row, slot.copies + i * p_.runs * p_.length);
-            } else {
-                *row = slot.copies + i * p_.length;
-            }
+        for (std::int64_t i = 0; i < count;) {
+            // Cells of one line of dst within one tile.
+            const std::int64_t place = i % tiling.rows;
+            const std::int64_t cells = std::min({count - i, tiling.rows - place, g_.dst[2] - cell.out[2]});
+            const std::int64_t dst_offset = cell.dst_offset(g_);
+            for (std::int64_t j = 0; j < cells; ++j)
+                slot.dst_offsets[i + j] = dst_offset + j * g_.dst_strides[4];
+            const float** row = slot.pointers + i / tiling.rows * p_.runs * tile_ + place;
+            float* copies = slot.copies + i * p_.runs * p_.length;
+            if (p_.form == Form::channels)
+                point_channels(cell, cells, row);
+            else if (p_.form == Form::window)
+                point_window(cell, cells, row, copies);
+            else
+                for (std::int64_t j = 0; j < cells; ++j) row[j] = copies + j * p_.length;
+            i += cells;
+            cell.advance(g_, cells);
         }
         if (p_.form == Form::gathered) gather(begin, count, slot.copies);
     }
 
   private:
-    void point_channels(const OutputCell& cell, const float* base, const float** row) const {
+    const float* image(const OutputCell& cell) const { return src_ + cell.n * g_.src_strides[0]; }
+
+    void point_channels(const OutputCell& cell, std::int64_t cells, const float** row) const {
+        const float* base = image(cell);
         for (std::int64_t t = 0; t < g_.window[0]; ++t) {
             const std::int64_t d = offsets_.at(0, cell.out[0], t);
             for (std::int64_t r = 0; r < g_.window[1]; ++r) {
                 const std::int64_t h = offsets_.at(1, cell.out[1], r);
                 const bool inside = d != implicit_gemm_outside && h != implicit_gemm_outside;
                 for (std::int64_t s = 0; s < g_.window[2]; ++s, row += tile_) {
-                    const std::int64_t w = offsets_.at(2, cell.out[2], s);
-                    *row = inside && w != implicit_gemm_outside ? base + (d + h + w) : zeros_;
+                    for (std::int64_t j = 0; j < cells; ++j) {
+                        const std::int64_t w = offsets_.at(2, cell.out[2] + j, s);
+                        row[j] = inside && w != implicit_gemm_outside ? base + (d + h + w) : zeros_;
+                    }
                 }
             }
         }
     }
 
     // A run is a row of the window: S * C floats from the first tap's cell on.
-    void point_window(const OutputCell& cell, const float* base, const float** row, float* copy) const {
-        const std::int64_t first = cell.out[2] * g_.strides[2] - g_.pads[2];
-        const std::int64_t last = first + g_.window[2];
-        const std::int64_t from = std::max<std::int64_t>(first, 0);
-        const std::int64_t to = std::min(last, g_.src[2]);
-        const std::int64_t cell_floats = g_.channels;
+    void point_window(const OutputCell& cell, std::int64_t cells, const float** row, float* copies) const {
+        const std::int64_t row_floats = p_.runs * p_.length;
         for (std::int64_t t = 0; t < g_.window[0]; ++t) {
             const std::int64_t d = offsets_.at(0, cell.out[0], t);
-            for (std::int64_t r = 0; r < g_.window[1]; ++r, row += tile_, copy += p_.length) {
+            for (std::int64_t r = 0; r < g_.window[1]; ++r, row += tile_, copies += p_.length) {
                 const std::int64_t h = offsets_.at(1, cell.out[1], r);
-                if (d == implicit_gemm_outside || h == implicit_gemm_outside || from >= to) {
-                    *row = zeros_;
-                } else if (first >= 0 && last <= g_.src[2]) {
-                    *row = base + (d + h + first * g_.src_strides[4]);
-                } else {
-                    float* end = std::fill_n(copy, (from - first) * cell_floats, 0.0f);
-                    end = std::copy_n(base + (d + h + from * g_.src_strides[4]), (to - from) * cell_floats,
-                                      end);
-                    std::fill_n(end, (last - to) * cell_floats, 0.0f);
-                    *row = copy;
+                if (d == implicit_gemm_outside || h == implicit_gemm_outside) {
+                    std::fill_n(row, cells, zeros_);
+                    continue;
+                }
+                const float* line = image(cell) + (d + h);
+                for (std::int64_t j = 0; j < cells; ++j) {
+                    const std::int64_t first = (cell.out[2] + j) * g_.strides[2] - g_.pads[2];
+                    if (first >= 0 && first + g_.window[2] <= g_.src[2])
+                        row[j] = line + first * g_.src_strides[4];
+                    else
+                        row[j] = copy_edge(line, first, copies + j * row_floats);
                 }
             }
         }
     }
 
+    // A row of the window that reaches over an end of the line.
+    const float* copy_edge(const float* line, std::int64_t first, float* copy) const {
+        const std::int64_t last = first + g_.window[2];
+        const std::int64_t from = std::max<std::int64_t>(first, 0);
+        const std::int64_t to = std::min(last, g_.src[2]);
+        if (from >= to) return zeros_;
+        float* end = std::fill_n(copy, (from - first) * g_.channels, 0.0f);
+        end = std::copy_n(line + from * g_.src_strides[4], (to - from) * g_.channels, end);
+        std::fill_n(end, (last - to) * g_.channels, 0.0f);
+        return copy;
+    }
+
     // Rows change first, because cells that follow each other often lie side by side where channels do not.
     void gather(std::int64_t begin, std::int64_t count, float* copies) const {
         const std::int64_t channels = g_.channels / g_.groups;
-        std::array<std::int64_t, most_block_rows> from;
         std::int64_t tap = 0;
         for (std::int64_t t = 0; t < g_.window[0]; ++t)
             for (std::int64_t r = 0; r < g_.window[1]; ++r)
                 for (std::int64_t s = 0; s < g_.window[2]; ++s, ++tap) {
                     OutputCell cell(g_, begin);
-                    for (std::int64_t i = 0; i < count; ++i, cell.next(g_)) {
-                        const std::int64_t d = offsets_.at(0, cell.out[0], t);
-                        const std::int64_t h = offsets_.at(1, cell.out[1], r);
-                        const std::int64_t w = offsets_.at(2, cell.out[2], s);
-                        const bool inside = d != implicit_gemm_outside && h != implicit_gemm_outside &&
-                                            w != implicit_gemm_outside;
-                        from[static_cast<std::size_t>(i)] =
-                            inside ? cell.n * g_.src_strides[0] + d + h + w : implicit_gemm_outside;
-                    }
-                    for (std::int64_t c = 0; c < channels; ++c) {
-                        float* to = copies + tap * channels + c;
-                        for (std::int64_t i = 0; i < count; ++i) {
-                            const std::int64_t at = from[static_cast<std::size_t>(i)];
-                            to[i * p_.length] =
-                                at == implicit_gemm_outside ? 0.0f : src_[at + c * g_.src_strides[1]];
-                        }
+                    for (std::int64_t i = 0; i < count;) {
+                        const std::int64_t cells = std::min(count - i, g_.dst[2] - cell.out[2]);
+                        gather_line(cell, cells, {t, r, s}, copies + i * p_.length + tap * channels);
+                        i += cells;
+                        cell.advance(g_, cells);
                     }
                 }
+    }
+
+    // One tap of cells of one line of dst.
+    void gather_line(const OutputCell& cell, std::int64_t cells, const Axes& tap, float* to) const {
+        const std::int64_t channels = g_.channels / g_.groups;
+        const std::int64_t d = offsets_.at(0, cell.out[0], tap[0]);
+        const std::int64_t h = offsets_.at(1, cell.out[1], tap[1]);
+        const bool inside = d != implicit_gemm_outside && h != implicit_gemm_outside;
+        std::array<std::int64_t, most_block_rows> from;
+        for (std::int64_t j = 0; j < cells; ++j) {
+            const std::int64_t w = offsets_.at(2, cell.out[2] + j, tap[2]);
+            const bool here = inside && w != implicit_gemm_outside;
+            from[static_cast<std::size_t>(j)] = here ? d + h + w : implicit_gemm_outside;
+        }
+        for (std::int64_t c = 0; c < channels; ++c) {
+            const float* plane = image(cell) + c * g_.src_strides[1];
+            for (std::int64_t j = 0; j < cells; ++j) {
+                const std::int64_t at = from[static_cast<std::size_t>(j)];
+                to[j * p_.length + c] = at == implicit_gemm_outside ? 0.0f : plane[at];
+            }
+        }
     }
 
     const ImplicitGemm& p_;

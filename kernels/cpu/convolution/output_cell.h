@@ -25,6 +25,12 @@ struct OutputCell {
         ++n;
     }
 
+    // `cells` on, within the line: at most to its end.
+    void advance(const ConvolutionGeometry& g, std::int64_t cells) {
+        out[2] += cells - 1;
+        next(g);
+    }
+
     std::int64_t dst_offset(const ConvolutionGeometry& g) const {
         return n * g.dst_strides[0] + out[0] * g.dst_strides[2] + out[1] * g.dst_strides[3] +
                out[2] * g.dst_strides[4];

@@ -29,14 +29,52 @@ constexpr int most_lanes = 16;
 // Columns of a tile's buffer are counted in the panel's own width.
 constexpr int tile_floats = tile_rows * panel_vectors * most_lanes;
 
+// The last vector of a row may be stored in part at no cost.
+constexpr bool masked_stores = HWY_TARGET <= HWY_AVX3;
+
 // A part of B's panel that stays in the second-level cache while all rows pass: floats of k.
 constexpr std::int64_t chunk_k = 2048;
 
-// One register tile without epilogue: `rows` rows of A times one panel of `vectors` vectors, into `tile`
-// (row-major, as wide as the panel).  Run r of row i begins at a[r * tile_rows + i] + skip.
+// The commonest epilogue, applied to registers: bias, clamp, store to columns that lie side by side.
+struct Store {
+    float* c;  // null: the tile is stored plainly for finish_tile()
+    const std::int64_t* offsets;
+    const float* bias;
+    float low, high;
+    std::int64_t last_columns;  // of the last vector
+};
+
+template <int rows, int vectors>
+HWY_INLINE void store_tile(const V (&sum)[rows][vectors], const Store& store) {
+    const D d;
+    const V low = hn::Set(d, store.low);
+    const V high = hn::Set(d, store.high);
+    V bias[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) bias[v] = hn::LoadU(d, store.bias + v * lanes());
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; ++i) {
+        float* to = store.c + store.offsets[i];
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; ++v) {
+            const V x = clamp_vector(d, hn::Add(sum[i][v], bias[v]), low, high);
+            if constexpr (masked_stores) {
+                const auto mask = hn::FirstN(d, static_cast<std::size_t>(store.last_columns));
+                if (v == vectors - 1) {
+                    hn::BlendedStore(x, mask, d, to + v * lanes());
+                    continue;
+                }
+            }
+            hn::StoreU(x, d, to + v * lanes());
+        }
+    }
+}
+
+// One register tile: `rows` rows of A times one panel of `vectors` vectors, to C or into `tile` (row-major,
+// as wide as the panel).  Run r of row i begins at a[r * tile_rows + i] + skip.
 template <int rows, int vectors>
 void tile_product(const float* const* a, std::int64_t runs, std::int64_t length, std::int64_t skip,
-                  const float* HWY_RESTRICT b, float* HWY_RESTRICT tile) {
+                  const float* HWY_RESTRICT b, float* HWY_RESTRICT tile, const Store& store) {
     const D d;
     const std::int64_t width = vectors * lanes();
     V sum[rows][vectors];
@@ -62,6 +100,7 @@ void tile_product(const float* const* a, std::int64_t runs, std::int64_t length,
             }
         }
     }
+    if (store.c) return store_tile<rows, vectors>(sum, store);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i)
 #pragma GCC unroll 2
@@ -69,7 +108,7 @@ void tile_product(const float* const* a, std::int64_t runs, std::int64_t length,
 }
 
 using TileProduct = void (*)(const float* const*, std::int64_t, std::int64_t, std::int64_t, const float*,
-                             float*);
+                             float*, const Store&);
 template <int vectors, int... index>
 constexpr std::array<TileProduct, tile_rows> tile_products(std::integer_sequence<int, index...>) {
     return {tile_product<index + 1, vectors>...};
@@ -137,40 +176,27 @@ void finish_tile(const float* tile, std::int64_t rows, const std::int64_t* offse
     }
 }
 
-// The commonest case without choices: whole vectors side by side, no residual, one chunk, clamp.
-template <int vectors>
-void finish_whole_tile(const float* tile, std::int64_t rows, const std::int64_t* offsets,
-                       const Columns& columns) {
-    const D d;
-    const V low = hn::Set(d, clamp_low(columns.activation));
-    const V high = hn::Set(d, clamp_high(columns.activation));
-    V bias[vectors];
-    for (int v = 0; v < vectors; ++v) bias[v] = hn::LoadU(d, columns.bias + v * lanes());
-    for (std::int64_t i = 0; i < rows; ++i)
-        for (int v = 0; v < vectors; ++v) {
-            const V x = hn::Add(hn::LoadU(d, tile + (i * vectors + v) * lanes()), bias[v]);
-            hn::StoreU(clamp_vector(d, x, low, high), d, columns.c + offsets[i] + v * lanes());
-        }
-}
-
 void multiply_panel(const GemmRows& rows, std::int64_t skip_runs, std::int64_t runs, std::int64_t skip,
                     std::int64_t length, const float* b, const Columns& columns) {
     HWY_ALIGN float tile[tile_floats];
     const GemmTiling tiling = gemm_tiling(rows.m);
-    const bool whole = columns.last && !columns.accumulate && !columns.residual && columns.stride == 1 &&
-                       columns.count == columns.vectors * lanes() && is_clamp(columns.activation);
+    const bool simple = columns.last && !columns.accumulate && !columns.residual && columns.stride == 1 &&
+                        is_clamp(columns.activation) &&
+                        (masked_stores || columns.count == columns.vectors * lanes());
+    Store store{};
+    store.c = simple ? columns.c : nullptr;
+    store.bias = columns.bias;
+    store.low = clamp_low(columns.activation);
+    store.high = clamp_high(columns.activation);
+    store.last_columns = columns.count - (columns.vectors - 1) * lanes();
+    const auto& products = columns.vectors == 1 ? narrow_products : wide_products;
     for (std::int64_t t = 0; t < tiling.tiles; ++t) {
         const std::int64_t first = t * tiling.rows;
         const std::int64_t count = std::min(tiling.rows, rows.m - first);
-        const auto& products = columns.vectors == 1 ? narrow_products : wide_products;
+        store.offsets = rows.c_offsets + first;
         products[static_cast<std::size_t>(count - 1)](rows.a + (t * rows.runs + skip_runs) * tile_rows, runs,
-                                                      length, skip, b, tile);
-        if (!whole)
-            finish_tile(tile, count, rows.c_offsets + first, columns);
-        else if (columns.vectors == 1)
-            finish_whole_tile<1>(tile, count, rows.c_offsets + first, columns);
-        else
-            finish_whole_tile<2>(tile, count, rows.c_offsets + first, columns);
+                                                      length, skip, b, tile, store);
+        if (!simple) finish_tile(tile, count, store.offsets, columns);
     }
 }
 
@@ -294,9 +320,13 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::i
         rows.length = k;
         rows.c_offsets = offsets;
         const GemmTiling tiling = gemm_tiling(rows.m);
-        for (std::int64_t i = 0; i < rows.m; ++i) {
-            pointers[i / tiling.rows * tile + i % tiling.rows] = a + (begin + i) * lda;
-            offsets[i] = (begin + i) * output.ldc;
+        const float** tile_pointers = pointers;
+        for (std::int64_t i = 0; i < rows.m; tile_pointers += tile) {
+            const std::int64_t end = std::min(rows.m, i + tiling.rows);
+            for (std::int64_t j = 0; i < end; ++i, ++j) {
+                tile_pointers[j] = a + (begin + i) * lda;
+                offsets[i] = (begin + i) * output.ldc;
+            }
         }
         gemm_rows(rows, n, packed_b, output, epilogue, n_begin, n_end);
     }
