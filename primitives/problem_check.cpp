@@ -92,6 +92,14 @@ Dims spatial_part(const Dims& weights) {
     return size;
 }
 
+void check_size(const Dims& dims, DataType type, const char* name) {
+    try {
+        (void)TensorDesc::packed(dims, type).bytes();
+    } catch (const Error& error) {
+        refuse(std::string(name) + ": " + error.what());
+    }
+}
+
 void check_filter(const TensorDesc& src, const Dims& weights, std::int64_t groups) {
     if (weights.rank() != src.rank())
         refuse("weights: rank " + std::to_string(weights.rank()) + " must equal src's " +
@@ -100,17 +108,12 @@ void check_filter(const TensorDesc& src, const Dims& weights, std::int64_t group
         if (weights[i] < 1)
             refuse("weights: dim " + std::to_string(i) + " is " + std::to_string(weights[i]) +
                    "; it must be at least 1");
-    (void)TensorDesc::packed(weights, src.type).bytes();
+    check_size(weights, src.type, "weights");
     if (groups < 1) refuse("groups: " + std::to_string(groups) + " is below 1");
     if (src.dims[1] < 1) refuse("src: " + std::to_string(src.dims[1]) + " channels; at least 1 is needed");
     if (src.dims[1] % groups != 0)
         refuse("groups: " + std::to_string(groups) + " does not divide the " + std::to_string(src.dims[1]) +
                " channels of src");
-}
-
-void check_epilogue(const TensorDesc& dst, const ActivationDesc& activation) {
-    check_activation(activation);
-    (void)dst.bytes();
 }
 
 void check_one(const ConvolutionProblem& p) {
@@ -136,7 +139,7 @@ void check_one(const ConvolutionProblem& p) {
             p.dst, i,
             convolution_output_size(p.src.dims[i + 2], size[i], p.window.pads_begin[i], p.window.pads_end[i],
                                     p.window.strides[i], p.window.dilations[i]));
-    check_epilogue(p.dst, p.activation);
+    check_activation(p.activation);
 }
 
 void check_one(const TransposedConvolutionProblem& p) {
@@ -164,7 +167,7 @@ void check_one(const TransposedConvolutionProblem& p) {
             refuse("dst: length " + std::to_string(length) + " of spatial axis " + std::to_string(i) +
                    " is not in " + std::to_string(least) + " to " + std::to_string(most));
     }
-    check_epilogue(p.dst, p.activation);
+    check_activation(p.activation);
 }
 
 void check_one(const FullyConnectedProblem& p) {
@@ -174,10 +177,10 @@ void check_one(const FullyConnectedProblem& p) {
     if (p.dst.rank() != 2) refuse("dst: rank " + std::to_string(p.dst.rank()) + " must be 2");
     if (p.src.dims[1] < 1) refuse("src: row length " + std::to_string(p.src.dims[1]) + " is below 1");
     if (p.outputs < 1) refuse("outputs: " + std::to_string(p.outputs) + " is below 1");
-    (void)TensorDesc::packed({p.outputs, p.src.dims[1]}, p.src.type).bytes();
+    check_size({p.outputs, p.src.dims[1]}, p.src.type, "weights");
     if (p.dst.dims[0] != p.src.dims[0] || p.dst.dims[1] != p.outputs)
         refuse("dst: dims " + p.dst.dims.text() + " must be " + Dims{p.src.dims[0], p.outputs}.text());
-    check_epilogue(p.dst, p.activation);
+    check_activation(p.activation);
 }
 
 void check_one(const PoolingProblem& p) {

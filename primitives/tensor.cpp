@@ -227,9 +227,13 @@ void check_tensor(const TensorDesc& desc, const char* name, bool is_destination)
              __builtin_add_overflow(lowest, reach, &lowest)))
             throw Error(Status::bad_parameter, label + ": the strides reach beyond 2^63 elements");
     }
-    if (desc.is_empty()) return;
+    try {
+        if (desc.is_empty()) return;
+        (void)desc.bytes();
+    } catch (const Error& error) {
+        throw Error(Status::bad_parameter, label + ": " + error.what());
+    }
     if (lowest < 0) throw Error(Status::bad_parameter, label + ": negative strides reach before the pointer");
-    (void)desc.bytes();
 }
 
 }  // namespace convlens

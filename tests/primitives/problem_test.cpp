@@ -59,7 +59,7 @@ TEST(Problem, ConvolutionArguments) {
     expect_refused(convolution(), "alpha", [](P& p) { p.activation.alpha = static_cast<float>(nan); });
     expect_refused(convolution(), "mode", [](P& p) { p.mode = static_cast<ConvolutionMode>(9); });
     expect_refused(convolution(), "destination", [](P& p) { p.dst.strides[1] = 0; });
-    expect_refused(convolution(), "63 b", [](P& p) {
+    expect_refused(convolution(), "2^63", [](P& p) {
         p.weights = {std::int64_t{1} << 40, 3, 1 << 20, 1 << 20};
         p.window.pads_begin = p.window.pads_end = {1 << 20, 1 << 20};
         p.weights[0] = std::int64_t{1} << 40;
@@ -148,7 +148,7 @@ TEST(Problem, TheOthersArguments) {
     expect_refused(pad, "dims", [&](T& p) { p.pads_begin = p.pads_end = {}; });
     expect_refused(T{x, x, {}, {}}, "before the pointer", [&](T& p) { p.src.strides[0] = -12; });
     expect_refused(T{x, x, {}, {}}, "strides", [&](T& p) { p.src.strides = {1, 1}; });
-    expect_refused(T{x, x, {}, {}}, "63 b", [&](T& p) { p.src.strides[0] = INT64_MAX; });
+    expect_refused(T{x, x, {}, {}}, "2^63", [&](T& p) { p.src.strides[0] = INT64_MAX; });
 }
 
 TEST(Problem, SizesAtTheEdgeOf63Bits) {
