@@ -29,6 +29,17 @@ std::vector<std::uint8_t> to_rgba(const std::uint8_t* rgb, int width, int height
     return rgba;
 }
 
+// Every pixel of the tile gets a colour with alpha 1: the centres of its outer pixels lie on the map.
+bool covers_its_rectangle(const AtlasTile& tile) {
+    const auto inside = [](float source, float source_size, int dst_size, int size) {
+        const float half = 0.5f * source_size / static_cast<float>(std::max(dst_size, 1));
+        return source + half >= 0 && source + source_size - half < static_cast<float>(size);
+    };
+    return tile.kind != TileKind::overlay && tile.address != 0 &&
+           inside(tile.source_x, tile.source_w, tile.dst_w, tile.width) &&
+           inside(tile.source_y, tile.source_h, tile.dst_h, tile.height);
+}
+
 }  // namespace
 
 CanvasStore::CanvasStore(Device& device, DescriptorPool& pool, std::shared_ptr<ArenaBook> book)
@@ -82,12 +93,8 @@ void CanvasStore::fill(const char* slot, std::span<const AtlasTile> tiles, bool 
         // What the clear hides need not be coloured.
         std::erase_if(fills_, [&](const TileFill& f) { return f.atlas.get() == &texture; });
     }
-    for (const AtlasTile& tile : tiles) {
-        const bool inside = tile.source_x >= 0 && tile.source_y >= 0 &&
-                            tile.source_x + tile.source_w <= static_cast<float>(tile.width) &&
-                            tile.source_y + tile.source_h <= static_cast<float>(tile.height);
-        if (tile.kind == TileKind::overlay || tile.address == 0 || !inside) texture.opaque = false;
-    }
+    for (const AtlasTile& tile : tiles)
+        if (!covers_its_rectangle(tile)) texture.opaque = false;
     fills_.push_back({found->second.texture, {tiles.begin(), tiles.end()}, clear, clear_rgba});
 }
 

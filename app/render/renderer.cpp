@@ -109,6 +109,8 @@ class VulkanRenderer final : public Renderer {
     void record_atlases(VkCommandBuffer commands);
     void record_window(VkCommandBuffer commands, const ImDrawData* data,
                        std::optional<std::uint32_t> picture);
+    // Presents a picture that could not be drawn, so that the window stays usable after an error.
+    void give_back(std::uint32_t picture);
     // Runs `record` alone and waits for it.
     void run_now(const std::function<void(VkCommandBuffer)>& record);
 
@@ -220,6 +222,17 @@ void VulkanRenderer::record_window(VkCommandBuffer commands, const ImDrawData* d
     frame().stamp(Frame::window_end);
 }
 
+void VulkanRenderer::give_back(std::uint32_t picture) {
+    const VkCommandBuffer commands = frame().begin();
+    swapchain_->begin(commands, picture);
+    swapchain_->end(commands, picture);
+    frame().end();
+    frame().value = device_->submit(commands, {frame().acquired, swapchain_->drawn(picture)});
+    swapchain_->present(picture);
+    ++refresh_;
+    frame_waited_ = false;
+}
+
 std::function<void()> VulkanRenderer::end_refresh(const ImDrawData* draw_data) {
     const Clock::time_point start = Clock::now();
     if (!frame_waited_) (void)frame().wait();
@@ -233,7 +246,12 @@ std::function<void()> VulkanRenderer::end_refresh(const ImDrawData* draw_data) {
     std::optional<std::uint32_t> picture;
     if (swapchain_ && !window_->is_minimised())
         picture = swapchain_->acquire(width_, height_, frame().acquired);
-    if (!swapchain_ || picture) record_window(commands, draw_data, picture);
+    try {
+        if (!swapchain_ || picture) record_window(commands, draw_data, picture);
+    } catch (...) {
+        if (picture) give_back(*picture);
+        throw;
+    }
     frame().end();
     const BinarySemaphores semaphores =
         picture ? BinarySemaphores{frame().acquired, swapchain_->drawn(*picture)} : BinarySemaphores{};

@@ -439,6 +439,37 @@ TEST(Canvas, LaterFillsWinAndKeepTheRest) {
     scene.expect_no_messages();
 }
 
+// Opaque pictures are drawn without blending only where that gives the same pixels.
+TEST(Canvas, TintsAndTransparencyAreBlended) {
+    Scene scene(checked(64, 64));
+    Canvas& canvas = scene.renderer();
+    Tensor tensor(scene.renderer(), 1, 16, 16, false, 13);
+    std::fill_n(tensor.data, 256, 3.0f);
+    AtlasTile tile = tensor.tile(0);
+    tile.color_map = ColorMap::grey;
+    const auto draw = [&](ImU32 tint) {
+        scene.refresh([&](ImDrawList& list) {
+            const std::uint64_t id = canvas.atlas("wall", 64, 64);
+            canvas.fill("wall", {&tile, 1}, true, 0xff000000u);
+            list.AddImage(texture(id), ImVec2(0, 0), ImVec2(64, 64), ImVec2(0, 0), ImVec2(1, 1), tint);
+        });
+        scene.read();
+    };
+    draw(IM_COL32(255, 255, 255, 128));
+    EXPECT_LE(distance(scene.pixel(3, 3), 0x8a8b8eu), 2);
+    EXPECT_LE(distance(scene.pixel(40, 40), 0x0a0c0eu), 2);
+    draw(IM_COL32(128, 255, 0, 255));
+    EXPECT_LE(distance(scene.pixel(3, 3), 0x80ff00u), 1);
+    // A tile that reaches beyond its map leaves transparent pixels.
+    tile.source_w = 32;
+    tile.dst_w = 32;
+    draw(IM_COL32_WHITE);
+    EXPECT_EQ(scene.pixel(15, 3), 0xffffffu);
+    EXPECT_EQ(scene.pixel(16, 3), ground_rgb);
+    EXPECT_EQ(scene.pixel(40, 3), 0x000000u);
+    scene.expect_no_messages();
+}
+
 TEST(Canvas, PicturesAreUploadedOncePerKey) {
     Scene scene(checked(64, 64));
     Canvas& canvas = scene.renderer();
