@@ -1,5 +1,7 @@
+// The processor's transposed convolution algorithms, best first, the naive reference last.
 #include <array>
 
+#include "kernels/cpu/transposed_convolution/col2im_gemm.h"
 #include "kernels/cpu/transposed_convolution/direct.h"
 #include "primitives/algorithm.h"
 #include "primitives/convolution_geometry.h"
@@ -8,43 +10,81 @@
 namespace convlens {
 namespace {
 
-using Problem = TransposedConvolutionProblem;
+using Transposed = TransposedConvolutionProblem;
 
-const float* floats(const void* pointer) { return static_cast<const float*>(pointer); }
-
-std::string reject_types(const Problem& problem, const Context&) {
-    if (problem.src.type != DataType::f32 || problem.dst.type != DataType::f32)
-        return "only f32 is supported";
-    if (problem.window.rank() > 3) return "more than three spatial axes";
-    return {};
+std::string reject_unless_f32(const Transposed& problem, const Context&) {
+    if (problem.dst.type == DataType::f32) return {};
+    return std::string("only f32 is supported, not ") + to_string(problem.dst.type);
 }
 
-class DirectPlan final : public Plan {
-  public:
-    DirectPlan(const Problem& problem, PlanInfo info)
+class TransposedPlan : public Plan {
+  protected:
+    TransposedPlan(const Transposed& problem, PlanInfo info)
         : Plan(problem, std::move(info)),
           geometry_(convolution_geometry(problem)),
+          activation_(kernel_activation(problem.activation)),
           src_offset_(problem.src.offset),
-          dst_offset_(problem.dst.offset),
-          activation_(kernel_activation(problem.activation)) {}
+          dst_offset_(problem.dst.offset) {}
+
+    static const float* floats(const void* pointer) { return static_cast<const float*>(pointer); }
+    const float* src(const ExecuteArgs& args) const { return floats(args.sources[0]) + src_offset_; }
+    float* dst(const ExecuteArgs& args) const { return static_cast<float*>(args.dst) + dst_offset_; }
+
+    cpu::ConvolutionGeometry geometry_;
+    cpu::Activation activation_;
+    std::int64_t src_offset_, dst_offset_;
+};
+
+class DirectPlan final : public TransposedPlan {
+  public:
+    DirectPlan(const Transposed& problem, PlanInfo info) : TransposedPlan(problem, std::move(info)) {}
 
   private:
     void execute_impl(Context& context, const ExecuteArgs& args) const override {
-        cpu::transposed_convolution_direct(geometry_, floats(args.sources[0]) + src_offset_,
-                                           floats(args.weights), floats(args.sources[1]), activation_,
-                                           static_cast<float*>(args.dst) + dst_offset_, context.pool());
+        cpu::transposed_convolution_direct(geometry_, src(args), floats(args.weights),
+                                           floats(args.sources[1]), activation_, dst(args), context.pool());
     }
-    cpu::ConvolutionGeometry geometry_;
-    std::int64_t src_offset_, dst_offset_;
-    cpu::Activation activation_;
 };
 
-std::unique_ptr<Plan> make_direct(const Problem& problem, const Context&, PlanInfo info) {
+class Col2imGemmPlan final : public TransposedPlan {
+  public:
+    Col2imGemmPlan(const Transposed& problem, PlanInfo info) : TransposedPlan(problem, std::move(info)) {}
+
+  private:
+    void pack_impl(const void* weights, void* packed) const override {
+        cpu::transposed_convolution_pack(geometry_, floats(weights), static_cast<float*>(packed));
+    }
+    void execute_impl(Context& context, const ExecuteArgs& args) const override {
+        cpu::transposed_convolution_col2im_gemm(geometry_, src(args), floats(args.weights),
+                                                floats(args.sources[1]), activation_, dst(args),
+                                                args.workspace, context.pool());
+    }
+};
+
+std::unique_ptr<Plan> make_direct(const Transposed& problem, const Context&, PlanInfo info) {
     return std::make_unique<DirectPlan>(problem, std::move(info));
 }
 
-constexpr std::array<Algorithm<Problem>, 1> list = {{
-    {"direct", ErrorClass::exact_order, true, reject_types, always<Problem>, make_direct},
+std::string reject_col2im_gemm(const Transposed& problem, const Context& context) {
+    if (auto reason = reject_unless_f32(problem, context); !reason.empty()) return reason;
+    if (cpu::transposed_convolution_workspace_bytes(convolution_geometry(problem)) > 0x1p62)
+        return "the matrix of columns has more bytes than 63 bits can count";
+    return {};
+}
+
+std::unique_ptr<Plan> make_col2im_gemm(const Transposed& problem, const Context&, PlanInfo info) {
+    const cpu::ConvolutionGeometry geometry = convolution_geometry(problem);
+    info.packed_bytes = cpu::transposed_convolution_packed_size(geometry) * sizeof(float);
+    info.workspace_bytes =
+        problem.dst.is_empty()
+            ? 0
+            : static_cast<std::size_t>(cpu::transposed_convolution_workspace_bytes(geometry));
+    return std::make_unique<Col2imGemmPlan>(problem, std::move(info));
+}
+
+constexpr std::array<Algorithm<Transposed>, 2> rows = {{
+    {"col2im_gemm", ErrorClass::fp32, true, reject_col2im_gemm, always<Transposed>, make_col2im_gemm},
+    {"direct", ErrorClass::exact_order, true, reject_unless_f32, always<Transposed>, make_direct},
 }};
 
 }  // namespace
@@ -52,7 +92,7 @@ constexpr std::array<Algorithm<Problem>, 1> list = {{
 template <>
 std::span<const Algorithm<TransposedConvolutionProblem>> algorithms(Backend backend) {
     if (backend != Backend::cpu) return {};
-    return list;
+    return rows;
 }
 
 }  // namespace convlens

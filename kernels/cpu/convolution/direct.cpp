@@ -1,6 +1,8 @@
 #include "kernels/cpu/convolution/direct.h"
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 
 namespace convlens::cpu {
 namespace {
@@ -19,22 +21,41 @@ std::int64_t block_size(const ConvolutionGeometry& g) {
     return g.channels / g.groups * g.taps() * block_width(g);
 }
 
-// Adds src * filter for one output cell and `Width` outputs. src is the group's first channel at tap 0.
+// A few outputs side by side; the compiler turns it into what the base instruction set has.
+typedef float Four __attribute__((vector_size(16)));
+
 template <std::int64_t Width>
-void sum_cell(const ConvolutionGeometry& g, const float* src, const float* filter, const Axes& at,
-              const TapRange& ds, const TapRange& hs, const TapRange& ws, float (&sums)[Width]) {
+struct Lanes {
+    using Lane = std::conditional_t<Width == 1, float, Four>;
+    static constexpr int count = Width == 1 ? 1 : Width / 4;
+    Lane lane[count] = {};
+
+    void add(float x, const float* filter) {
+#pragma GCC unroll 4
+        for (int i = 0; i < count; ++i) {
+            Lane w;
+            std::memcpy(&w, filter + i * static_cast<int>(sizeof(Lane) / sizeof(float)), sizeof(Lane));
+            lane[i] += x * w;
+        }
+    }
+};
+
+// One output cell of `Width` outputs. src is the group's first channel of the image, at its first cell.
+template <std::int64_t Width>
+Lanes<Width> sum_cell(const ConvolutionGeometry& g, const float* src, const float* filter, const Axes& at,
+                      const TapRange& ds, const TapRange& hs, const TapRange& ws) {
+    Lanes<Width> sums;
+    const std::int64_t step = g.dilations[2] * g.src_strides[4];
     for (std::int64_t c = 0; c < g.channels / g.groups; ++c)
         for (std::int64_t d = ds.first; d < ds.end; ++d)
             for (std::int64_t h = hs.first; h < hs.end; ++h) {
                 const float* taps = filter + ((c * g.window[0] + d) * g.window[1] + h) * g.window[2] * Width;
                 const float* row = src + c * g.src_strides[1] +
                                    (at[0] + d * g.dilations[0]) * g.src_strides[2] +
-                                   (at[1] + h * g.dilations[1]) * g.src_strides[3];
-                for (std::int64_t w = ws.first; w < ws.end; ++w) {
-                    const float x = row[(at[2] + w * g.dilations[2]) * g.src_strides[4]];
-                    for (std::int64_t j = 0; j < Width; ++j) sums[j] += x * taps[w * Width + j];
-                }
+                                   (at[1] + h * g.dilations[1]) * g.src_strides[3] + at[2] * g.src_strides[4];
+                for (std::int64_t w = ws.first; w < ws.end; ++w) sums.add(row[w * step], taps + w * Width);
             }
+    return sums;
 }
 
 struct Epilogue {
@@ -57,8 +78,10 @@ void row(const ConvolutionGeometry& g, const float* src, const float* packed, co
         for (std::int64_t w = 0; w < g.dst[2]; ++w) {
             const Axes at = {d * g.strides[0] - g.pads[0], h * g.strides[1] - g.pads[1],
                              w * g.strides[2] - g.pads[2]};
-            float sums[Width] = {};
-            sum_cell<Width>(g, image, packed + block * block_size(g), at, ds, hs, valid_taps(g, 2, w), sums);
+            const Lanes<Width> lanes =
+                sum_cell<Width>(g, image, packed + block * block_size(g), at, ds, hs, valid_taps(g, 2, w));
+            float sums[Width];
+            std::memcpy(sums, lanes.lane, sizeof(sums));
             for (std::int64_t j = 0; j < count; ++j) {
                 const std::int64_t k = group * outputs + first + j;
                 const Strides5& s = g.dst_strides;

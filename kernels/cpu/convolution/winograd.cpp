@@ -335,7 +335,7 @@ WinogradTiling winograd_tiling(const ConvolutionGeometry& g, int tile, int threa
     // As many chunks as keep all threads busy to the end, of equal length.
     std::int64_t chunks = std::max<std::int64_t>(1, (t.tiles + longest - 1) / longest);
     if (chunks < 8 * threads) chunks = round_up(chunks, threads);
-    t.chunk = (t.tiles + chunks - 1) / chunks;
+    t.chunk = std::max<std::int64_t>(1, (t.tiles + chunks - 1) / chunks);
     t.workers = std::min<std::int64_t>(threads, (t.tiles + t.chunk - 1) / t.chunk);
     return t;
 }
