@@ -168,7 +168,7 @@ Plan plan_shorter(const Frame& frame, const Preprocessing& p, int fixed_width, i
 Plan plan_pyramid(const Frame& frame, const Preprocessing& p, int side_limit, double smallest_face) {
     const int shorter = std::min(frame.width, frame.height);
     const double face =
-        smallest_face > 0 ? smallest_face : std::max<double>(p.pyramid_smallest, shorter / 4.0);
+        smallest_face > 0 ? smallest_face : std::max<double>(p.pyramid_smallest, shorter / 5.0);
     double scale = p.pyramid_smallest / face;
     if (side_limit > 0)
         scale = std::min(scale, static_cast<double>(side_limit) / std::max(frame.width, frame.height));

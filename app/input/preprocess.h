@@ -47,7 +47,7 @@ struct NetworkInput {
 // 0.587 G + 0.114 B with the first mean and scale). side_limit > 0: for `none`, `pyramid`, and for `stretch`
 // without any size, the picture's longer side is first brought to at most this (keeps live speed on the
 // processor). Pyramid: the scale at which a face of `smallest_face` frame pixels fills the window; 0: a face
-// of a quarter of the picture's shorter side. Throws Error(bad_parameter) when the input isn't a picture or
+// of a fifth of the picture's shorter side. Throws Error(bad_parameter) when the input isn't a picture or
 // its fixed size can't be met.
 NetworkInput preprocess(const Frame& frame, const Preprocessing& preprocessing, const Dims& wanted,
                         int side_limit = 0, double smallest_face = 0);
