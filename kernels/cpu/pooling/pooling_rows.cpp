@@ -37,30 +37,33 @@ void fold_rows(const PoolingParams& p, const Cells& cd, const Cells& ch, const f
         }
 }
 
-// out[o] = fold over `window` cells of strip starting at o * stride, o in [0, count).
+// out[o] = fold over `window` cells of strip starting at o * stride, o in [0, count). Strides 1 and 2 are
+// vectors of outputs, the last of which may overlap the one before.
 template <class Fold>
 void fold_columns(const PoolAxis& axis, const float* strip, std::int64_t count, float* out) {
     const hn::ScalableTag<float> d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-    std::int64_t o = 0;
-    if (axis.stride == 1)
-        for (; o + lanes <= count; o += lanes) {
-            auto sofar = hn::Set(d, Fold::identity);
-            for (std::int64_t k = 0; k < axis.window; ++k)
-                sofar = Fold::fold(sofar, hn::LoadU(d, strip + o + k * axis.dilation));
-            hn::StoreU(sofar, d, out + o);
-        }
-    if (axis.stride == 2)
-        for (; o + lanes <= count; o += lanes) {
-            auto sofar = hn::Set(d, Fold::identity);
-            for (std::int64_t k = 0; k < axis.window; ++k) {
-                auto even = hn::Zero(d);
-                auto odd = hn::Zero(d);
-                hn::LoadInterleaved2(d, strip + 2 * o + k * axis.dilation, even, odd);
-                sofar = Fold::fold(sofar, even);
+    const auto vector_at = [&](std::int64_t o) HWY_ATTR {
+        auto sofar = hn::Set(d, Fold::identity);
+        for (std::int64_t k = 0; k < axis.window; ++k) {
+            const float* cell = strip + o * axis.stride + k * axis.dilation;
+            auto value = hn::Zero(d);
+            if (axis.stride == 1) {
+                value = hn::LoadU(d, cell);
+            } else {
+                auto between = hn::Zero(d);
+                hn::LoadInterleaved2(d, cell, value, between);
             }
-            hn::StoreU(sofar, d, out + o);
+            sofar = Fold::fold(sofar, value);
         }
+        hn::StoreU(sofar, d, out + o);
+    };
+    std::int64_t o = 0;
+    if (axis.stride <= 2 && count >= lanes) {
+        for (; o + lanes <= count; o += lanes) vector_at(o);
+        if (o < count) vector_at(count - lanes);
+        return;
+    }
     for (; o < count; ++o) {
         float sofar = Fold::identity;
         for (std::int64_t k = 0; k < axis.window; ++k)

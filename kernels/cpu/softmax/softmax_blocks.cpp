@@ -151,7 +151,7 @@ void softmax_across(const SoftmaxBlocks& p, const float* src, float* dst, std::i
 
 void softmax_blocks(const SoftmaxBlocks& p, const float* src, float* dst, ThreadPool& pool) {
     // Short rows leave vectors empty when taken one by one.
-    const bool along = p.src_step == 1 && p.dst_step == 1 && p.length >= 32;
+    const bool along = p.src_step == 1 && p.dst_step == 1 && p.length >= 16;
     const std::int64_t inner = p.rows.inner();
     const std::int64_t strip = along ? 1 : std::min(inner, strip_floats);
     const std::int64_t strips = (inner + strip - 1) / strip;
