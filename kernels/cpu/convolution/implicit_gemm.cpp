@@ -121,6 +121,12 @@ class RowBuilder {
     // A run is a row of the window: S * C floats from the first tap's cell on.
     void point_window(const OutputCell& cell, std::int64_t cells, const float** row, float* copies) const {
         const std::int64_t row_floats = p_.runs * p_.length;
+        const std::int64_t start = cell.out[2] * g_.strides[2] - g_.pads[2];
+        const std::int64_t step = g_.strides[2];
+        // Cells [low, high) see no end of the line.
+        const std::int64_t low = start >= 0 ? 0 : std::min(cells, (-start + step - 1) / step);
+        const std::int64_t room = g_.src[2] - g_.window[2] - start;
+        const std::int64_t high = room < 0 ? low : std::clamp(room / step + 1, low, cells);
         for (std::int64_t t = 0; t < g_.window[0]; ++t) {
             const std::int64_t d = offsets_.at(0, cell.out[0], t);
             for (std::int64_t r = 0; r < g_.window[1]; ++r, row += tile_, copies += p_.length) {
@@ -130,13 +136,12 @@ class RowBuilder {
                     continue;
                 }
                 const float* line = image(cell) + (d + h);
-                for (std::int64_t j = 0; j < cells; ++j) {
-                    const std::int64_t first = (cell.out[2] + j) * g_.strides[2] - g_.pads[2];
-                    if (first >= 0 && first + g_.window[2] <= g_.src[2])
-                        row[j] = line + first * g_.src_strides[4];
-                    else
-                        row[j] = copy_edge(line, first, copies + j * row_floats);
-                }
+                for (std::int64_t j = 0; j < low; ++j)
+                    row[j] = copy_edge(line, start + j * step, copies + j * row_floats);
+                for (std::int64_t j = low; j < high; ++j)
+                    row[j] = line + (start + j * step) * g_.src_strides[4];
+                for (std::int64_t j = high; j < cells; ++j)
+                    row[j] = copy_edge(line, start + j * step, copies + j * row_floats);
             }
         }
     }

@@ -35,9 +35,11 @@ constexpr bool masked_stores = HWY_TARGET <= HWY_AVX3;
 // A part of B's panel that stays in the second-level cache while all rows pass: floats of k.
 constexpr std::int64_t chunk_k = 2048;
 
-// The commonest epilogue, applied to registers: bias, clamp, store to columns that lie side by side.
+// The commonest epilogue, applied to registers: bias, residual, clamp, store to columns that lie side by
+// side.
 struct Store {
-    float* c;  // null: the tile is stored plainly for finish_tile()
+    float* c;               // null: the tile is stored plainly for finish_tile()
+    const float* residual;  // or null
     const std::int64_t* offsets;
     const float* bias;
     float low, high;
@@ -55,17 +57,18 @@ HWY_INLINE void store_tile(const V (&sum)[rows][vectors], const Store& store) {
 #pragma GCC unroll 16
     for (int i = 0; i < rows; ++i) {
         float* to = store.c + store.offsets[i];
+        const float* residual = store.residual ? store.residual + store.offsets[i] : nullptr;
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; ++v) {
-            const V x = clamp_vector(d, hn::Add(sum[i][v], bias[v]), low, high);
-            if constexpr (masked_stores) {
+            V x = hn::Add(sum[i][v], bias[v]);
+            if (masked_stores && v == vectors - 1) {
                 const auto mask = hn::FirstN(d, static_cast<std::size_t>(store.last_columns));
-                if (v == vectors - 1) {
-                    hn::BlendedStore(x, mask, d, to + v * lanes());
-                    continue;
-                }
+                if (store.residual) x = hn::Add(x, hn::MaskedLoad(mask, d, residual + v * lanes()));
+                hn::BlendedStore(clamp_vector(d, x, low, high), mask, d, to + v * lanes());
+            } else {
+                if (store.residual) x = hn::Add(x, hn::LoadU(d, residual + v * lanes()));
+                hn::StoreU(clamp_vector(d, x, low, high), d, to + v * lanes());
             }
-            hn::StoreU(x, d, to + v * lanes());
         }
     }
 }
@@ -180,11 +183,12 @@ void multiply_panel(const GemmRows& rows, std::int64_t skip_runs, std::int64_t r
                     std::int64_t length, const float* b, const Columns& columns) {
     HWY_ALIGN float tile[tile_floats];
     const GemmTiling tiling = gemm_tiling(rows.m);
-    const bool simple = columns.last && !columns.accumulate && !columns.residual && columns.stride == 1 &&
+    const bool simple = columns.last && !columns.accumulate && columns.stride == 1 &&
                         is_clamp(columns.activation) &&
                         (masked_stores || columns.count == columns.vectors * lanes());
     Store store{};
     store.c = simple ? columns.c : nullptr;
+    store.residual = columns.residual;
     store.bias = columns.bias;
     store.low = clamp_low(columns.activation);
     store.high = clamp_high(columns.activation);
