@@ -9,8 +9,8 @@
 namespace convlens::convolution_rows {
 namespace {
 
-// Entries of a precomputed table of offsets: 8 MiB, far above what pays.
-constexpr std::size_t most_table_entries = std::size_t{1} << 20;
+// Entries of a precomputed table of offsets: 512 KiB, a plan is to stay small.
+constexpr std::size_t most_table_entries = std::size_t{1} << 16;
 
 enum class Variant { computed, precomputed, pointwise };
 
@@ -60,7 +60,7 @@ std::string reject_precomputed(const ConvolutionProblem& problem, const Context&
     if (auto reason = reject_unless_f32(problem); !reason.empty()) return reason;
     const std::size_t entries = cpu::implicit_gemm_table_size(convolution_geometry(problem));
     if (entries > most_table_entries || (entries == 0 && !problem.dst.is_empty()))
-        return "the table of offsets would have more than 1048576 entries";
+        return "the table of offsets would have more than 65536 entries";
     return {};
 }
 
