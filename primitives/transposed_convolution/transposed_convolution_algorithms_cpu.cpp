@@ -40,6 +40,9 @@ class DirectPlan final : public TransposedPlan {
     DirectPlan(const Transposed& problem, PlanInfo info) : TransposedPlan(problem, std::move(info)) {}
 
   private:
+    void pack_impl(const void* weights, void* packed) const override {
+        cpu::transposed_convolution_direct_pack(geometry_, floats(weights), static_cast<float*>(packed));
+    }
     void execute_impl(Context& context, const ExecuteArgs& args) const override {
         cpu::transposed_convolution_direct(geometry_, src(args), floats(args.weights),
                                            floats(args.sources[1]), activation_, dst(args), context.pool());
@@ -62,6 +65,8 @@ class Col2imGemmPlan final : public TransposedPlan {
 };
 
 std::unique_ptr<Plan> make_direct(const Transposed& problem, const Context&, PlanInfo info) {
+    info.packed_bytes =
+        cpu::transposed_convolution_direct_packed_size(convolution_geometry(problem)) * sizeof(float);
     return std::make_unique<DirectPlan>(problem, std::move(info));
 }
 

@@ -2,49 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
+
+#include "kernels/cpu/convolution/direct_block.h"
 
 namespace convlens::cpu {
 namespace {
 
-std::int64_t block_width(const ConvolutionGeometry& g) {
-    const std::int64_t outputs = g.outputs / g.groups;
-    return outputs > 4 ? 16 : outputs > 1 ? 4 : 1;
-}
-
-std::int64_t blocks(const ConvolutionGeometry& g) {
-    const std::int64_t width = block_width(g);
-    return (g.outputs / g.groups + width - 1) / width;
-}
-
-std::int64_t block_size(const ConvolutionGeometry& g) {
-    return g.channels / g.groups * g.taps() * block_width(g);
-}
-
-// A few outputs side by side; the compiler turns it into what the base instruction set has.
-typedef float Four __attribute__((vector_size(16)));
-
-template <std::int64_t Width>
-struct Lanes {
-    using Lane = std::conditional_t<Width == 1, float, Four>;
-    static constexpr int count = Width == 1 ? 1 : Width / 4;
-    Lane lane[count] = {};
-
-    void add(float x, const float* filter) {
-#pragma GCC unroll 4
-        for (int i = 0; i < count; ++i) {
-            Lane w;
-            std::memcpy(&w, filter + i * static_cast<int>(sizeof(Lane) / sizeof(float)), sizeof(Lane));
-            lane[i] += x * w;
-        }
-    }
-};
-
 // One output cell of `Width` outputs. src is the group's first channel of the image, at its first cell.
 template <std::int64_t Width>
-Lanes<Width> sum_cell(const ConvolutionGeometry& g, const float* src, const float* filter, const Axes& at,
-                      const TapRange& ds, const TapRange& hs, const TapRange& ws) {
-    Lanes<Width> sums;
+DirectLanes<Width> sum_cell(const ConvolutionGeometry& g, const float* src, const float* filter,
+                            const Axes& at, const TapRange& ds, const TapRange& hs, const TapRange& ws) {
+    DirectLanes<Width> sums;
     const std::int64_t step = g.dilations[2] * g.src_strides[4];
     for (std::int64_t c = 0; c < g.channels / g.groups; ++c)
         for (std::int64_t d = ds.first; d < ds.end; ++d)
@@ -71,15 +39,15 @@ void row(const ConvolutionGeometry& g, const float* src, const float* packed, co
          std::int64_t n, std::int64_t d, std::int64_t h) {
     const std::int64_t outputs = g.outputs / g.groups;
     const TapRange ds = valid_taps(g, 0, d), hs = valid_taps(g, 1, h);
-    for (std::int64_t block = 0; block < g.groups * blocks(g); ++block) {
-        const std::int64_t group = block / blocks(g), first = block % blocks(g) * Width;
+    for (std::int64_t block = 0; block < g.groups * direct_blocks(g); ++block) {
+        const std::int64_t group = block / direct_blocks(g), first = block % direct_blocks(g) * Width;
         const std::int64_t count = std::min(Width, outputs - first);
         const float* image = src + n * g.src_strides[0] + group * (g.channels / g.groups) * g.src_strides[1];
         for (std::int64_t w = 0; w < g.dst[2]; ++w) {
             const Axes at = {d * g.strides[0] - g.pads[0], h * g.strides[1] - g.pads[1],
                              w * g.strides[2] - g.pads[2]};
-            const Lanes<Width> lanes =
-                sum_cell<Width>(g, image, packed + block * block_size(g), at, ds, hs, valid_taps(g, 2, w));
+            const DirectLanes<Width> lanes = sum_cell<Width>(g, image, packed + block * direct_block_size(g),
+                                                             at, ds, hs, valid_taps(g, 2, w));
             float sums[Width];
             std::memcpy(sums, lanes.lane, sizeof(sums));
             for (std::int64_t j = 0; j < count; ++j) {
@@ -98,16 +66,17 @@ void row(const ConvolutionGeometry& g, const float* src, const float* packed, co
 }  // namespace
 
 std::size_t convolution_direct_packed_size(const ConvolutionGeometry& g) {
-    return static_cast<std::size_t>(g.groups * blocks(g) * block_size(g));
+    return static_cast<std::size_t>(g.groups * direct_blocks(g) * direct_block_size(g));
 }
 
 void convolution_direct_pack(const ConvolutionGeometry& g, const float* weights, float* packed) {
-    const std::int64_t outputs = g.outputs / g.groups, width = block_width(g);
+    const std::int64_t outputs = g.outputs / g.groups, width = direct_block_width(g);
     const std::int64_t taps = g.taps(), depth = g.channels / g.groups * taps;
     std::fill_n(packed, convolution_direct_packed_size(g), 0.0f);
     for (std::int64_t k = 0; k < g.outputs; ++k) {
         const std::int64_t within = k % outputs;
-        float* block = packed + (k / outputs * blocks(g) + within / width) * block_size(g) + within % width;
+        float* block = packed + (k / outputs * direct_blocks(g) + within / width) * direct_block_size(g) +
+                       within % width;
         for (std::int64_t i = 0; i < depth; ++i) {
             const std::int64_t tap = i % taps;
             const std::int64_t from = i - tap + (g.flipped ? taps - 1 - tap : tap);
@@ -128,7 +97,7 @@ void convolution_direct(const ConvolutionGeometry& g, const float* src, const fl
     pool.parallel_for(tasks, [&](std::int64_t task, int) {
         for (std::int64_t i = rows * task / tasks; i < rows * (task + 1) / tasks; ++i) {
             const std::int64_t h = i % g.dst[1], d = i / g.dst[1] % g.dst[0], n = i / (g.dst[1] * g.dst[0]);
-            switch (block_width(g)) {
+            switch (direct_block_width(g)) {
                 case 16:
                     row<16>(g, src, packed, epilogue, n, d, h);
                     break;

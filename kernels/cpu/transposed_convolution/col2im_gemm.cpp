@@ -1,10 +1,10 @@
 #include "kernels/cpu/transposed_convolution/col2im_gemm.h"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "kernels/cpu/gemm/gemm.h"
+#include "kernels/cpu/transposed_convolution/hits.h"
 
 namespace convlens::cpu {
 namespace {
@@ -22,40 +22,11 @@ bool is_matrix(const ConvolutionGeometry& g) {
            (g.src[0] == 1 || s[2] == g.src[1] * g.src[2] * s[4]) && (s[4] >= g.channels || cells(g) == 1);
 }
 
-// The taps of one axis that reach output index `out`: tap, tap + tap_step, ... from source index, index -
-// index_step, ...
-struct Hits {
-    std::int64_t count = 0, tap = 0, tap_step = 1, index = 0, index_step = 1;
-};
-
-Hits hits(const ConvolutionGeometry& g, std::size_t axis, std::int64_t out) {
-    const std::int64_t stride = g.strides[axis], dilation = g.dilations[axis], window = g.window[axis];
-    const std::int64_t common = std::gcd(stride, dilation);
-    Hits h;
-    h.tap_step = stride / common;
-    h.index_step = dilation / common;
-    const std::int64_t reach = out + g.pads[axis];
-    std::int64_t rest = reach % stride;
-    while (rest != 0) {
-        if (++h.tap >= std::min(window, h.tap_step)) return h;
-        rest = (rest - dilation % stride + stride) % stride;
-    }
-    h.index = (reach - h.tap * dilation) / stride;
-    if (h.index >= g.src[axis]) {
-        const std::int64_t skipped = (h.index - g.src[axis]) / h.index_step + 1;
-        h.tap += skipped * h.tap_step;
-        h.index -= skipped * h.index_step;
-    }
-    if (h.tap >= window || h.index < 0) return h;
-    h.count = std::min((window - 1 - h.tap) / h.tap_step, h.index / h.index_step) + 1;
-    return h;
-}
-
 constexpr std::int64_t block = 64;
 
 // Adds the columns that reach one output cell, for `count` (at most `block`) outputs from column `first`.
-void gather(const ConvolutionGeometry& g, const float* columns, const Hits& ds, const Hits& hs,
-            const Hits& ws, std::int64_t first, std::int64_t count, float* sums) {
+void gather(const ConvolutionGeometry& g, const float* columns, const TapHits& ds, const TapHits& hs,
+            const TapHits& ws, std::int64_t first, std::int64_t count, float* sums) {
     const std::int64_t length = row_length(g), outputs = group_outputs(g);
     for (std::int64_t i = 0; i < ds.count; ++i)
         for (std::int64_t j = 0; j < hs.count; ++j) {
@@ -72,11 +43,11 @@ void gather(const ConvolutionGeometry& g, const float* columns, const Hits& ds, 
 // One row of output cells of one image.
 void gather_row(const ConvolutionGeometry& g, const float* columns, const float* bias,
                 const Activation& activation, std::int64_t d, std::int64_t h, float* dst) {
-    const Hits ds = hits(g, 0, d), hs = hits(g, 1, h);
+    const TapHits ds = tap_hits(g, 0, d), hs = tap_hits(g, 1, h);
     const std::int64_t outputs = group_outputs(g);
     float* row = dst + d * g.dst_strides[2] + h * g.dst_strides[3];
     for (std::int64_t w = 0; w < g.dst[2]; ++w) {
-        const Hits ws = hits(g, 2, w);
+        const TapHits ws = tap_hits(g, 2, w);
         for (std::int64_t k0 = 0; k0 < g.outputs;) {
             const std::int64_t group = k0 / outputs, within = k0 % outputs;
             const std::int64_t count = std::min(block, outputs - within);
