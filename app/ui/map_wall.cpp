@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <string>
 
 #include "app/ui/format.h"
@@ -39,6 +40,13 @@ const char* policy_text(commands::RangePolicy policy) {
         default:
             return "manual";
     }
+}
+
+std::string manual_line(const ColorRange& range) {
+    char text[64];
+    std::snprintf(text, sizeof text, "range manual %.9g %.9g", static_cast<double>(range.lo),
+                  static_cast<double>(range.hi));
+    return text;
 }
 
 }  // namespace
@@ -92,8 +100,7 @@ float MapWall::draw_range_menu(Scene& scene, float right, float mid, const Color
         item(RangePolicy::map, "map: each map its own", "range map");
         item(RangePolicy::layer, "layer: comparable inside the layer", "range layer");
         item(RangePolicy::network, "network: comparable between layers", "range network");
-        item(RangePolicy::manual, "manual: keep the present ends",
-             "range manual " + std::to_string(range.lo) + " " + std::to_string(range.hi));
+        item(RangePolicy::manual, "manual: keep the present ends", manual_line(range));
         ImGui::EndPopup();
     }
     return place.x0 - scene.s(8);
