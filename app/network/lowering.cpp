@@ -206,6 +206,8 @@ void lower_node(const Node& node, std::int64_t opset, Program& program, std::vec
         return;
     }
     check_operator(node, opset);
+    if (!operators().contains(node.op))
+        refuse(node, "can only be used on constants and shapes here, its inputs are computed");
     Lowering lowering(node, opset, program, values);
     operators().at(node.op).handler(lowering);
 }
@@ -231,14 +233,12 @@ void check_operator(const Node& node, std::int64_t opset) {
     if (!node.domain.empty())
         refuse(node, "the operator domain " + node.domain +
                          " is not known here; only operators of ai.onnx can run, export without it");
-    if (can_fold(node) && !operators().contains(node.op)) {
-        if (is_shape_only(node)) return;
-        refuse(node, "can only be used on constants and shapes here, its inputs are computed");
-    }
+    // Shape computations are folded once the input's size is known.
+    if (can_fold(node)) return;
     const auto row = operators().find(node.op);
     if (row == operators().end())
         refuse(node,
-               "this operator is not supported; replace it by supported ones (docs/design.md lists them)");
+               "this operator is not supported; replace it by supported ones when the model is exported");
     if (opset < row->second.first_opset)
         refuse(node, "this operator exists from opset " + std::to_string(row->second.first_opset) +
                          " on, the model says " + std::to_string(opset));

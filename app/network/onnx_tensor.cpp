@@ -272,8 +272,14 @@ ConstantPtr decode_tensor(const TensorProto& tensor, TensorReading& reading, con
     }
     const int type = tensor.data_type();
     const DataType own_type = type_of_onnx(type, label);
-    const std::int64_t count = constant->elements();
-    if (count > reading.budget)
+    std::int64_t count = 1;
+    bool overflow = false, empty = false;
+    for (const std::int64_t dim : constant->dims) {
+        empty = empty || dim == 0;
+        overflow = overflow || (dim > 0 && __builtin_mul_overflow(count, dim, &count));
+    }
+    if (empty && !overflow) count = 0;
+    if (overflow || count > reading.budget)
         bad(label, "dims " + constant->dims.text() + " exceed what all constants may hold (" +
                        std::to_string(max_constant_elements) + " elements)");
     if (tensor.has_segment()) bad(label, "tensors in segments are not supported; save it in one piece");
