@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -106,6 +107,69 @@ TEST(Gemm, EpiloguesStridesAndAccumulation) {
                     t.activation = {kind, 0.25f, 0};
                     check(t, generator);
                 }
+    });
+}
+
+// Fused activations far outside the usual range, where exp() overflows; NaN stays NaN. Also the scalar
+// definition.
+TEST(Gemm, ActivationsOfExtremeValues) {
+    const float inf = std::numeric_limits<float>::infinity();
+    std::vector<float> values = {NAN, inf, -inf, 0.0f, -0.0f, 3e38f, -3e38f, 1e-38f, -1e-38f};
+    for (const float x :
+         {1e-6f, 0.3f, 1.0f, 2.9f, 3.1f, 9.9f, 10.1f, 50.0f, 87.0f, 89.0f, 103.0f, 105.0f, 1e4f})
+        values.insert(values.end(), {x, -x});
+    const auto count = static_cast<std::int64_t>(values.size());
+    const auto reference = [](const Activation& a, double x) -> double {
+        const auto clamp = [](double v, double low, double high) {
+            return v < low ? low : v > high ? high : v;
+        };
+        switch (a.kind) {
+            case ActivationKind::identity:
+                return x;
+            case ActivationKind::relu:
+                return x < 0 ? 0 : x;
+            case ActivationKind::clip:
+                return clamp(x, a.alpha, a.beta);
+            case ActivationKind::leaky_relu:
+                return x < 0 ? double(a.alpha) * x : x;
+            case ActivationKind::elu:
+                return x < 0 ? double(a.alpha) * std::expm1(x) : x;
+            case ActivationKind::sigmoid:
+                return 1 / (1 + std::exp(-x));
+            case ActivationKind::tanh:
+                return std::tanh(x);
+            case ActivationKind::swish:
+                return x / (1 + std::exp(-double(a.alpha) * x));
+            case ActivationKind::hard_sigmoid:
+                return clamp(double(a.alpha) * x + double(a.beta), 0, 1);
+            case ActivationKind::hard_swish:
+                return x * clamp(x / 6 + 0.5, 0, 1);
+        }
+        return NAN;
+    };
+    test::for_each_vector_target([&](const std::string& target) {
+        for (int kind = 0; kind <= static_cast<int>(ActivationKind::hard_swish); ++kind) {
+            const Activation activation{static_cast<ActivationKind>(kind), kind == 2 ? -1.5f : 0.75f, 2.25f};
+            std::vector<float> packed(gemm_packed_size(1, 1)), result(values.size(), -1.0f);
+            const float one = 1.0f;
+            gemm_pack_b(1, 1, &one, 1, 1, packed.data());
+            gemm(count, 1, 1, values.data(), 1, packed.data(), {result.data(), 1},
+                 {nullptr, nullptr, activation});
+            for (std::size_t i = 0; i < values.size(); ++i) {
+                const double expected = reference(activation, values[i]);
+                for (const float y : {result[i], activate(activation, values[i])}) {
+                    const std::string text = target + " kind " + std::to_string(kind) + " of " +
+                                             std::to_string(values[i]) + " is " + std::to_string(y);
+                    if (std::isnan(expected)) {
+                        EXPECT_TRUE(std::isnan(y)) << text;
+                    } else if (std::isinf(static_cast<float>(expected))) {
+                        EXPECT_EQ(y, static_cast<float>(expected)) << text;
+                    } else {
+                        EXPECT_NEAR(y, expected, 1e-6 * std::max(1.0, std::fabs(expected))) << text;
+                    }
+                }
+            }
+        }
     });
 }
 
