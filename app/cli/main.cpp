@@ -22,6 +22,13 @@ namespace {
 
 constexpr const char* subcommands[] = {"view", "run", "info", "commands", "conformance", "bench", "train"};
 
+// Checks that don't repeat themselves in the help.
+template <class T>
+CLI::Validator range(T low, T high) {
+    return CLI::Range(low, high).description("");
+}
+CLI::Validator one_of(const std::vector<std::string>& words) { return CLI::IsMember(words).description(""); }
+
 struct Program {
     CLI::App app{
         "ConvLens runs a convolutional network and shows what happens inside: every feature map, each "
@@ -51,19 +58,23 @@ struct Program {
         add_run();
         add_others();
         for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
+        for (CLI::App* command : absent_commands) command->fallthrough(false);
     }
 
     void add_common() {
         app.add_option("--backend", common.backend, "where networks run: auto, cpu or cuda")
-            ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+            ->type_name("NAME")
+            ->check(one_of({"auto", "cpu", "cuda"}))
             ->group("Everywhere");
         app.add_option("--device", common.device, "number of the device (Vulkan's for view)")
-            ->check(CLI::Range(0, 1024))
+            ->type_name("N")
+            ->check(range(0, 1024))
             ->group("Everywhere");
         app.add_option("--threads", common.threads, "threads in all; 0: one a core")
-            ->check(CLI::Range(0, 1024))
+            ->type_name("N")
+            ->check(range(0, 1024))
             ->group("Everywhere");
-        app.add_option("--seed", common.seed, "of everything random")->group("Everywhere");
+        app.add_option("--seed", common.seed, "of everything random")->type_name("N")->group("Everywhere");
         app.add_flag("--validation", common.validation, "check Vulkan's use by its validation layers")
             ->group("Everywhere");
         app.add_flag("--verbose", common.verbose, "more messages")->group("Everywhere");
@@ -72,42 +83,55 @@ struct Program {
     void add_view() {
         view_command = app.add_subcommand("view", "the window, or pictures of it");
         CLI::App& c = *view_command;
-        c.add_option("MODEL", view.model, "an ONNX file, or the name of a bundled model");
-        c.add_option("--input", view.input, "a picture, a folder, or pattern:NAME");
-        c.add_option("--size", size, "WxH in pixels (1600x900)");
-        c.add_option("--script", view.script, "a file of commands (convlens commands)");
+        c.add_option("MODEL", view.model, "an ONNX file, or the name of a bundled model")->type_name("");
+        c.add_option("--input", view.input, "a picture, a folder, or pattern:NAME")->type_name("SRC");
+        c.add_option("--size", size, "WxH in pixels (1600x900)")->type_name("WxH");
+        c.add_option("--script", view.script, "a file of commands (convlens commands)")->type_name("FILE");
         c.add_option("--interop", view.interop, "how maps reach the window: auto, shared or staged")
-            ->check(CLI::IsMember({"auto", "shared", "staged"}));
+            ->type_name("auto|shared|staged")
+            ->check(one_of({"auto", "shared", "staged"}));
         c.add_flag("--headless", view.headless, "draw off-screen; needs no display");
         c.add_option("--frames", view.frames, "headless: refreshes after the first pass (60)")
-            ->check(CLI::Range(1, 1000000));
+            ->type_name("N")
+            ->check(range(1, 1000000));
         c.add_flag("--sync", view.sync, "headless: one refresh for each finished pass, deterministic");
-        c.add_option("--screenshot", view.screenshot, "PNG of the last refresh");
-        c.add_option("--report", view.report, "JSON report; - is standard output");
+        c.add_option("--screenshot", view.screenshot, "PNG of the last refresh")->type_name("FILE");
+        c.add_option("--report", view.report, "JSON report; - is standard output")->type_name("FILE");
     }
 
     void add_run() {
         run_command = app.add_subcommand("run", "pictures through a model: answers, times, memory");
         CLI::App& c = *run_command;
-        c.add_option("MODEL", run.model, "an ONNX file, or the name of a bundled model")->required();
-        c.add_option("INPUT", run.inputs, "pictures, folders, pattern:NAME")->required();
-        c.add_option("--precision", run.precision, "fp32, tf32, fp16 or bf16");
-        c.add_option("--mode", run.mode,
-                     "explore keeps every tensor, lean fuses and reuses memory (explore)");
+        c.add_option("MODEL", run.model, "an ONNX file, or the name of a bundled model")
+            ->type_name("")
+            ->required();
+        c.add_option("INPUT", run.inputs, "pictures, folders, pattern:NAME")->type_name("")->required();
+        c.add_option("--precision", run.precision, "fp32, tf32, fp16 or bf16")->type_name("NAME");
+        c.add_option("--mode", run.mode, "explore keeps every tensor, lean fuses and reuses memory (explore)")
+            ->type_name("explore|lean");
         c.add_option("--algo", run.algorithms, "NAME where it can be used, or LAYER=NAME; several times")
+            ->type_name("NAME|LAYER=NAME")
             ->allow_extra_args(false);
-        c.add_option("--batch", run.batch, "the picture so many times")->check(CLI::Range(1, 4096));
-        c.add_option("--top", run.top, "classes shown (5)")->check(CLI::Range(1, 1000000));
+        c.add_option("--batch", run.batch, "the picture so many times")
+            ->type_name("N")
+            ->check(range(1, 4096));
+        c.add_option("--top", run.top, "classes shown (5)")->type_name("K")->check(range(1, 1000000));
         c.add_option("--side", run.side, "networks of any picture size: longer side in pixels; 0: as it is")
-            ->check(CLI::Range(0, 16384));
+            ->type_name("N")
+            ->check(range(0, 16384));
         c.add_option("--passes", run.passes, "timed passes at most (20, with --profile 100)")
-            ->check(CLI::Range(1, 1000000));
+            ->type_name("N")
+            ->check(range(1, 1000000));
         c.add_option("--seconds", run.seconds, "and about this long at most (3, with --profile 15)")
-            ->check(CLI::Range(0.001, 86400.0));
-        c.add_option("--json", run.json, "report; - is standard output, which then holds nothing else");
-        c.add_option("--dump-maps", run.dump_maps, "folder for every tensor as an NPY file, and index.json");
-        c.add_option("--picture", run.picture, "PNG of an output that is a picture");
-        c.add_option("--trace", run.trace, "times of some passes for chrome://tracing or ui.perfetto.dev");
+            ->type_name("S")
+            ->check(range(0.001, 86400.0));
+        c.add_option("--json", run.json, "report; - is standard output, which then holds nothing else")
+            ->type_name("FILE");
+        c.add_option("--dump-maps", run.dump_maps, "folder for every tensor as an NPY file, and index.json")
+            ->type_name("DIR");
+        c.add_option("--picture", run.picture, "PNG of an output that is a picture")->type_name("FILE");
+        c.add_option("--trace", run.trace, "times of some passes for chrome://tracing or ui.perfetto.dev")
+            ->type_name("FILE");
         c.add_flag("--explain", run.explain, "each layer's algorithms, or why not");
         c.add_flag("--profile", run.profile, "more passes, and spread, CPU time and rates of each layer");
     }
@@ -115,13 +139,15 @@ struct Program {
     void add_others() {
         info_command =
             app.add_subcommand("info", "devices, versions, what is available and why the rest is not");
-        info_command->add_option("--json", info.json, "report; - is standard output");
+        info_command->add_option("--json", info.json, "report; - is standard output")->type_name("FILE");
         commands_command = app.add_subcommand("commands", "every command of the window, with its help");
         conformance_command = app.add_subcommand("conformance", "runs the ONNX backend tests below a folder");
         conformance_command
             ->add_option("DIR", conformance.folder, "such as /usr/share/libonnx-testdata/data/node")
+            ->type_name("")
             ->required();
-        conformance_command->add_option("--json", conformance.json, "report; - is standard output");
+        conformance_command->add_option("--json", conformance.json, "report; - is standard output")
+            ->type_name("FILE");
         absent_commands[0] = app.add_subcommand("bench", "not in this version");
         absent_commands[1] = app.add_subcommand("train", "not in this version");
         for (CLI::App* command : absent_commands) command->allow_extras();

@@ -212,6 +212,9 @@ class Runner {
         executor->set_input(0, fed.nchw.data());
         executor->run();
         InputResult result = answer(session_, *executor, frame, fed);
+        if (!session_.options.picture.empty() && !result_.inputs.empty())
+            refuse("--picture takes one picture: '" + frame.name +
+                   "' would overwrite what the first one made");
         write_picture(session_, *executor, result);
         dump(session_.options, *executor, result_.inputs.size(), inputs_);
         if (is_first) measure(session_, *executor, session_.context, result_);

@@ -150,8 +150,7 @@ std::string layer_text(const RunResult& result, bool profile) {
             byte_text(static_cast<double>(memory.activations_bytes)) + " activations, " +
             byte_text(static_cast<double>(memory.workspace_bytes)) + " workspace; " +
             byte_text(static_cast<double>(memory.peak_bytes)) + " in all\n";
-    text += "run         " + result.device + ", " + std::to_string(result.threads) +
-            (result.threads == 1 ? " thread, " : " threads, ") + result.precision + ", " + result.mode +
+    text += "run         " + result.device + ", " + result.precision + ", " + result.mode +
             (result.batch > 1 ? ", batch " + std::to_string(result.batch) : "") + "\n";
     if (times.contended)
         text += "note        the machine was shared meanwhile: take the times as upper bounds\n";
