@@ -17,7 +17,7 @@ std::span<const Algorithm<ConvolutionProblem>> algorithms(Backend backend) {
         // tiles and channels repay the transforms.
         convolution_rows::winograd_4x4(),
         convolution_rows::winograd_2x2(),
-        // Looking offsets up is a little cheaper than computing them; the table is small.
+        // The table of offsets is small and as quick as computing them, which is left for lengths beyond it.
         convolution_rows::implicit_precomp_gemm(),
         convolution_rows::implicit_gemm(),
         // Writes and reads the whole matrix: more traffic than the implicit forms, never less time.

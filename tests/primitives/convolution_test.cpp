@@ -88,6 +88,31 @@ TEST(Convolution, GeometriesOnNarrowerVectorTargets) {
     });
 }
 
+TEST(Convolution, SourcesMayRunBackwardsOrRepeat) {
+    for (const Index window : {1, 3})
+        for (const Index channels : {3, 40}) {
+            auto p =
+                make_problem({2, channels, 9, 1, {5, 6}, {window, window}, {1, 2}, {1, 1}, {0, 1}, {0, 0}});
+            if (window == 1)
+                p = make_problem({2, channels, 9, 1, {5, 6}, {1, 1}, {1, 2}, {1, 1}, {0, 0}, {0, 0}});
+            // Rows from last to first.
+            p.src.offset = 4 * p.src.strides[2];
+            p.src.strides[2] = -p.src.strides[2];
+            EXPECT_GE(check_all_algorithms(context(), p, 1), 4);
+            // One image for the whole batch: the dense data must say so too.
+            p.src.strides[0] = 0;
+            ConvolutionData data = random_convolution_data(p, 2);
+            const auto image = static_cast<std::ptrdiff_t>(data.src.size() / 2);
+            std::copy_n(data.src.begin(), image, data.src.begin() + image);
+            const ConvolutionReference reference = reference_convolution(p, data);
+            for (const Candidate& candidate : candidates(context(), p)) {
+                if (!candidate.applicable) continue;
+                expect_matches(p, candidate.error_class, candidate.algorithm, reference,
+                               run_convolution(context(), p, candidate.algorithm, data));
+            }
+        }
+}
+
 // Sizes that reach several blocks of rows, chunks of k, panels and threads.
 TEST(Convolution, LargerThanOneBlock) {
     const ConvolutionShape shapes[] = {
