@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "convlens/convlens.hpp"
+#include "vector_targets.h"
 
 namespace convlens::test {
 
@@ -162,11 +163,42 @@ inline std::string text(const Index& index) {
     return "[" + result + "]";
 }
 
-// Runs every applicable algorithm into a poisoned, guarded dst and compares with `expected` (f32). At least
-// `least` algorithms must apply. Stops at the first element of an algorithm that is wrong.
+// One run into a poisoned, guarded dst, compared with `expected` in row-major order. Stops at the first wrong
+// element.
+inline void run_one(const Problem& problem, const std::string& algorithm,
+                    const std::vector<const void*>& sources, const TensorDesc& dst_desc,
+                    const std::vector<double>& expected, double tolerance, const std::string& target) {
+    const std::string name = std::string(operation_name(problem)) + " by " + algorithm + " on " + target +
+                             ", dst " + dst_desc.text();
+    const auto plan = make_plan(context(), problem, {.algorithm = algorithm});
+    Guarded dst(dst_desc);
+    Workspace workspace(plan->info().workspace_bytes);
+    plan->execute(context(), {.sources = sources,
+                              .dst = dst.data(),
+                              .workspace = workspace.data(),
+                              .workspace_bytes = workspace.bytes()});
+    EXPECT_EQ(dst.damage(), "") << name;
+    EXPECT_TRUE(workspace.intact()) << name;
+    bool wrong = false;
+    std::size_t i = 0;
+    for_each_index(dst_desc.dims, [&](const Index& index) {
+        const double value = expected[i++];
+        if (wrong) return;
+        const double actual = dst.get(index);
+        // The usual case without making a message.
+        if (std::fabs(actual - value) <= tolerance * std::max(1.0, std::fabs(value))) return;
+        expect_near(actual, value, tolerance, name + " at " + text(index));
+        wrong = ::testing::Test::HasFailure();
+    });
+}
+
+// Runs every applicable algorithm, those with vector code on every vector target of this processor (f32). At
+// least `least` algorithms must apply.
 inline void run_all(const Problem& problem, const std::vector<const void*>& sources,
                     const TensorDesc& dst_desc, const std::function<double(const Index&)>& expected,
                     double tolerance = 2e-6, int least = 1) {
+    std::vector<double> values;
+    for_each_index(dst_desc.dims, [&](const Index& index) { values.push_back(expected(index)); });
     int ran = 0;
     for (const Candidate& row : candidates(context(), problem)) {
         if (!row.applicable) {
@@ -174,23 +206,13 @@ inline void run_all(const Problem& problem, const std::vector<const void*>& sour
             continue;
         }
         ++ran;
-        const std::string name =
-            std::string(operation_name(problem)) + " by " + row.algorithm + " " + dst_desc.text();
-        const auto plan = make_plan(context(), problem, {.algorithm = row.algorithm});
-        Guarded dst(dst_desc);
-        Workspace workspace(plan->info().workspace_bytes);
-        plan->execute(context(), {.sources = sources,
-                                  .dst = dst.data(),
-                                  .workspace = workspace.data(),
-                                  .workspace_bytes = workspace.bytes()});
-        EXPECT_EQ(dst.damage(), "") << name;
-        EXPECT_TRUE(workspace.intact()) << name;
-        bool wrong = false;
-        for_each_index(dst_desc.dims, [&](const Index& index) {
-            if (wrong) return;
-            expect_near(dst.get(index), expected(index), tolerance, name + " at " + text(index));
-            wrong = ::testing::Test::HasFailure();
-        });
+        const auto run = [&](const std::string& target) {
+            run_one(problem, row.algorithm, sources, dst_desc, values, tolerance, target);
+        };
+        if (row.algorithm == "direct" || row.algorithm == "strided_copy")
+            run("no vector target");
+        else
+            for_each_vector_target(run);
     }
     EXPECT_GE(ran, least);
 }
