@@ -13,8 +13,8 @@ Context& context() {
     return three_threads;
 }
 
-// The class' bound: largest error of an output over the sum of all |x||w| under its tile is not more than
-// 8 * 2^-24. The tile's sum is bounded from below by the output's own, so neighbours are added.
+// The class' bound: 8 * 2^-24 of the largest sum of |x||w| in the image (plus 1 for bias and residual). A
+// tile's sums are larger than those of one of its outputs, so the scale can't be the output's own.
 void check(Context& where, const ConvolutionProblem& p, unsigned seed) {
     const ConvolutionData data = random_convolution_data(p, seed);
     const ConvolutionReference reference = reference_convolution(p, data);
