@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "kernels/cpu/convolution/filter_matrix.h"
 #include "kernels/cpu/convolution/output_cell.h"
