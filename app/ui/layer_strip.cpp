@@ -92,6 +92,8 @@ Aggregate aggregate_of(const Scene& scene, int layer) {
         const auto& s = scene.snapshot.layer_statistics[static_cast<std::size_t>(layer)];
         hi = static_cast<float>(std::abs(s.mean) + 1.5 * s.deviation);
     }
+    // Nearly constant ones (two probabilities that add up to one) would show their rounding.
+    if (hi - lo < 1e-3f * hi) lo = 0;
     tile.lo = lo;
     tile.hi = hi + (hi - lo) * 0.1f;
     return result;

@@ -373,6 +373,11 @@ void MapWall::draw_probe_tip(Scene& scene, const Rect& pane, const ColorRange& s
         const std::string row = format_count(probe.row), column = format_count(probe.column);
         if (scene.maps.height * scene.maps.width > 1)
             t.line({{"row "}, {row, colors::strong}, {", column "}, {column, colors::strong}});
+        if (scene.maps.height * scene.maps.width == 1)
+            for (const engine::ClassScore& score : scene.snapshot.outputs.top)
+                if (score.index == probe.channel &&
+                    scene.layer + 1 == static_cast<int>(scene.network->layers.size()))
+                    t.line({{score.label, colors::strong}});
         if (!range.known || !(range.hi > range.lo)) return;
         const Rect room = t.room(scene.s(150), scene.s(12));
         const Rect bar{room.x0, room.y0 + scene.s(3), room.x1, room.y1 - scene.s(3)};

@@ -117,7 +117,7 @@ void draw_cells(Scene& scene, Rect& place, std::initializer_list<std::pair<const
 }  // namespace
 
 void draw_statistics_summary(Scene& scene, Rect place) {
-    if (place.h() < scene.s(150) || !scene.layer_info || scene.maps.count == 0) return;
+    if (place.h() < scene.s(118) || !scene.layer_info || scene.maps.count == 0) return;
     section_label(scene, place.x0, place.y0, title_text(scene));
     place.take_top(scene.s(20));
     const std::optional<measure::MapStatistics> s = shown_statistics(scene);

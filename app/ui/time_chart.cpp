@@ -35,12 +35,17 @@ void draw_bars(Scene& scene, const Rect& plot, double top) {
     float column_height = 0;
     for (int layer = 0; layer < count; ++layer) {
         const measure::Quantiles time = scene.figures.layer_ms(layer);
-        const float x0 = std::floor(plot.x0 + static_cast<float>(layer) * pitch);
-        float x1 = std::max(x0 + 1, std::floor(plot.x0 + static_cast<float>(layer + 1) * pitch) - gap);
-        x1 = std::min(x1, x0 + scene.s(28));
-        if (layer == scene.layer)
-            scene.paint.fill({x0 - gap, plot.y0, std::max(x1 + gap, x0 + scene.s(3)), plot.y1},
-                             colors::accent_ground);
+        const float begin = std::floor(plot.x0 + static_cast<float>(layer) * pitch);
+        const float end = std::max(begin + 1, std::floor(plot.x0 + static_cast<float>(layer + 1) * pitch));
+        const float bar_w = std::min(std::max(1.0f, end - begin - gap), scene.s(28));
+        const float x0 = std::floor(begin + (end - begin - gap - bar_w) / 2), x1 = x0 + bar_w;
+        if (layer == scene.layer) {
+            const Rect column{begin - std::floor(gap / 2), plot.y0,
+                              std::max(end - std::floor(gap / 2), begin + scene.s(3)), plot.y1};
+            scene.paint.fill(column, colors::accent_ground);
+            scene.paint.fill({column.x0, plot.y1 + scene.s(1), column.x1, plot.y1 + scene.s(3)},
+                             colors::accent);
+        }
         if (time.samples == 0) continue;
         const float h = std::max(1.0f, static_cast<float>(time.median / top) * plot.h());
         // More layers than pixels: the highest bar of a pixel column stays in sight.
@@ -54,13 +59,8 @@ void draw_bars(Scene& scene, const Rect& plot, double top) {
             const float high = std::max(plot.y0, plot.y1 - static_cast<float>(time.p90 / top) * plot.h());
             const float low = plot.y1 - static_cast<float>(time.p10 / top) * plot.h();
             scene.paint.fill({x, std::floor(high), x + 1, std::ceil(std::max(low, high + 1))},
-                             rgb(0xe6edf5, 150));
+                             rgb(0xe6edf5, 70));
         }
-    }
-    if (scene.layer >= 0) {
-        const float x0 = std::floor(plot.x0 + static_cast<float>(scene.layer) * pitch);
-        const float w = std::max(scene.s(4), std::min(pitch - gap, scene.s(28)));
-        scene.paint.fill({x0, plot.y1 + scene.s(1), x0 + w, plot.y1 + scene.s(3)}, colors::accent);
     }
 }
 
