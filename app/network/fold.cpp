@@ -1,6 +1,7 @@
 #include "app/network/fold.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <unordered_map>
 
@@ -112,6 +113,13 @@ std::int64_t saturated(float x, double lo, double hi) {
     return static_cast<std::int64_t>(std::clamp(std::trunc(static_cast<double>(x)), lo, hi));
 }
 
+// To the nearest bfloat16, ties to even.
+float rounded_to_bfloat(float x) {
+    if (!std::isfinite(x)) return x;
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    return std::bit_cast<float>((bits + 0x7fffu + ((bits >> 16) & 1u)) & 0xffff0000u);
+}
+
 ConstantPtr fold_cast(const Folding& f) {
     const Constant& source = f.input(0);
     const auto to = static_cast<int>(integer_attribute(f.node, "to", 0));
@@ -125,6 +133,7 @@ ConstantPtr fold_cast(const Folding& f) {
         for (std::size_t i = 0; i < stored; ++i) {
             float x = source.is_real() ? source.floats[i] : static_cast<float>(source.ints[i]);
             if (type == DataType::f16) x = half_to_float(float_to_half(x));
+            if (type == DataType::bf16) x = rounded_to_bfloat(x);
             result->floats.push_back(x);
         }
         return result;

@@ -12,6 +12,8 @@ void lower_batch_normalization(Lowering& l) {
     const Dims src = l.dims(0);
     if (l.opset() < 9 && integer_attribute(l.node(), "spatial", 1) == 0)
         l.refuse("spatial=0 (statistics for each place) is not supported");
+    if (l.opset() < 7 && integer_attribute(l.node(), "is_test", 0) == 0)
+        l.refuse("is_test=0 (training) is not supported; export the model for inference");
     if (l.opset() >= 14 && integer_attribute(l.node(), "training_mode", 0) != 0)
         l.refuse("training_mode=1 is not supported; export the model for inference");
     if (l.opset() >= 14)
@@ -76,6 +78,9 @@ void lower_gemm(Lowering& l) {
     Operand source = l.operand(0), bias;
     if (trans_a) source.view = view_permuted({1, 0});
     Operand addend;
+    if (l.opset() < 7 && l.dims(2) != dims && integer_attribute(l.node(), "broadcast", 0) == 0)
+        l.refuse("C " + l.dims(2).text() + " differs from the product " + dims.text() +
+                 " without broadcast=1");
     if (l.has(2) && beta != 0.0f) {
         addend = l.operand(2);
         if (broadcast_dims(l.node(), dims, l.dims(2)) != dims)
@@ -173,8 +178,8 @@ void lower_log_softmax(Lowering& l) { softmax(l, true); }
 }  // namespace
 
 std::vector<OperatorRow> dense_operators() {
-    return {{"BatchNormalization", 7, lower_batch_normalization},
-            {"Gemm", 7, lower_gemm},
+    return {{"BatchNormalization", 6, lower_batch_normalization},
+            {"Gemm", 6, lower_gemm},
             {"MatMul", 1, lower_matmul},
             {"Softmax", 1, lower_softmax},
             {"LogSoftmax", 1, lower_log_softmax}};

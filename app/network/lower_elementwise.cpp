@@ -97,10 +97,17 @@ void lower_binary(Lowering& l) {
 void lower_prelu(Lowering& l) {
     l.expect_inputs(2, 2);
     const Dims dims = l.dims(0);
+    Operand slope = l.operand(1);
+    Dims slope_dims = l.dims(1);
+    // Before opset 7 a list of slopes belongs to the channels.
+    if (l.opset() < 7 && slope_dims.rank() == 1 && dims.rank() > 2) {
+        for (int i = 2; i < dims.rank(); ++i) slope_dims.push_back(1);
+        slope = l.reshape(slope, slope_dims);
+    }
     // The slope is broadcast to the data alone.
-    if (broadcast_dims(l.node(), dims, l.dims(1)) != dims)
-        l.refuse("the slope " + l.dims(1).text() + " doesn't fit the data " + dims.text());
-    elementwise(l, ElementwiseKind::prelu, l.operand(0), l.operand(1), l.output(dims), dims);
+    if (broadcast_dims(l.node(), dims, slope_dims) != dims)
+        l.refuse("the slope " + slope_dims.text() + " doesn't fit the data " + dims.text());
+    elementwise(l, ElementwiseKind::prelu, l.operand(0), slope, l.output(dims), dims);
 }
 
 // Any number of inputs, two at a time; `mean` divides by their number.
@@ -144,7 +151,7 @@ std::vector<OperatorRow> elementwise_operators() {
             {"HardSigmoid", 1, lower_hard_sigmoid},
             {"HardSwish", 14, lower_hard_swish},
             {"Clip", 1, lower_clip},
-            {"PRelu", 7, lower_prelu},
+            {"PRelu", 6, lower_prelu},
             {"Add", 7, lower_binary<K::add>},
             {"Sub", 7, lower_binary<K::sub>},
             {"Mul", 7, lower_binary<K::mul>},

@@ -29,6 +29,8 @@ void lower_identity(Lowering& l) {
 
 void lower_dropout(Lowering& l) {
     l.expect_inputs(1, l.opset() < 12 ? 1 : 3);
+    if (l.opset() < 7 && integer_attribute(l.node(), "is_test", 0) == 0)
+        l.refuse("is_test=0 (training) is not supported; export the model for inference");
     if (l.has(2)) {
         const ConstantPtr training = l.required_constant(2, "training_mode");
         const bool on = training->elements() > 0 && training->as_float(0) != 0.0f;
@@ -50,7 +52,8 @@ void lower_cast(Lowering& l) {
     l.expect_inputs(1, 1);
     const auto to = static_cast<int>(integer_attribute(l.node(), "to", 0));
     const DataType type = type_of_onnx(to, node_text(l.node()) + ", attribute to");
-    // All real numbers are float32 here; what bfloat16 would round away is too much to be left out in silence.
+    // All real numbers are float32 here; what bfloat16 would round away is too much to be left out in
+    // silence.
     if (type == DataType::bf16) l.refuse("a cast of computed values to bfloat16 is not supported");
     if (!is_real(type))
         l.refuse(std::string("a cast of computed values to ") + to_string(type) + " is not supported");
@@ -275,7 +278,7 @@ std::vector<OperatorRow> shape_operators() {
     return {{"Reshape", 5, lower_reshape},
             {"Flatten", 1, lower_flatten},
             {"Identity", 1, lower_identity},
-            {"Dropout", 7, lower_dropout},
+            {"Dropout", 1, lower_dropout},
             {"Cast", 1, lower_cast},
             {"Squeeze", 1, lower_squeeze},
             {"Unsqueeze", 1, lower_unsqueeze},

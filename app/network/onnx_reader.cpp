@@ -14,7 +14,8 @@ namespace convlens::network {
 namespace {
 
 constexpr int max_nodes = 200000;
-constexpr std::int64_t oldest_opset = 7, newest_opset = 22, newest_ir = 12;
+// Operators whose rules changed at opset 7 (broadcasting) say so themselves in a model of opset 6.
+constexpr std::int64_t oldest_opset = 6, newest_opset = 22, newest_ir = 12;
 
 [[noreturn]] void bad(const std::string& text) { throw Error(Status::bad_parameter, text); }
 

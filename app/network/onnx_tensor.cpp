@@ -78,11 +78,15 @@ T load(const char* bytes) {
 
 // Beyond float's range a conversion is undefined: say infinity.
 float narrowed(double value) {
-    if (std::fabs(value) <= std::numeric_limits<float>::max() || std::isnan(value)) return static_cast<float>(value);
-    return std::signbit(value) ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
+    if (std::fabs(value) <= std::numeric_limits<float>::max() || std::isnan(value))
+        return static_cast<float>(value);
+    return std::signbit(value) ? -std::numeric_limits<float>::infinity()
+                               : std::numeric_limits<float>::infinity();
 }
 
-float brain_to_float(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+float brain_to_float(std::uint16_t bits) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
 
 float load_real(int type, const char* p) {
     switch (type) {
