@@ -53,7 +53,10 @@ inline TensorDesc make_desc(const Dims& dims, Lay lay, DataType type = DataType:
     std::int64_t step = 2;
     for (int axis = 0; axis < dims.rank(); ++axis) {
         desc.strides[axis] = step;
-        step = step * std::max<std::int64_t>(dims[axis], 1) + 3;
+        // Hostile dims may leave 63 bits; any strides will do for them.
+        if (__builtin_mul_overflow(step, std::max<std::int64_t>(dims[axis], 1), &step) ||
+            __builtin_add_overflow(step, 3, &step))
+            step = 2;
     }
     return desc;
 }
