@@ -23,13 +23,13 @@ Columns columns_of(const Scene& scene, Rect row) {
     c.dot = row.take_left(scene.s(18));
     c.has_error = row.w() > scene.s(300);
     c.has_workspace = row.w() > scene.s(220);
-    c.has_bar = row.w() > scene.s(260);
-    if (c.has_error) c.error = row.take_right(scene.s(60));
+    c.has_bar = row.w() > scene.s(330);
+    if (c.has_error) c.error = row.take_right(scene.s(56));
     if (c.has_workspace) c.workspace = row.take_right(scene.s(66));
     c.ms = row.take_right(scene.s(48));
     if (c.has_bar) {
         row.take_right(scene.s(2));
-        c.bar = row.take_right(scene.s(36));
+        c.bar = row.take_right(scene.s(34));
     }
     row.take_right(scene.s(4));
     c.name = row;

@@ -145,7 +145,10 @@ void LayerStrip::fill_atlas(Scene& scene, const Grid& grid) {
     const auto add = [&](int layer) {
         Cell& cell = cell_of(layer);
         Aggregate aggregate = aggregate_of(scene, layer);
-        if (cell.layer == layer && !aggregate.available) return;
+        if (cell.layer == layer && !aggregate.available) {
+            cell.pass = scene.snapshot.pass;
+            return;
+        }
         cell = {layer, scene.snapshot.pass, 0, 0};
         if (!aggregate.available) return;
         render::AtlasTile& tile = aggregate.tile;
@@ -164,11 +167,23 @@ void LayerStrip::fill_atlas(Scene& scene, const Grid& grid) {
     const int visible = grid.last - grid.first + 1;
     for (int layer = grid.first; layer <= grid.last; ++layer)
         if (cell_of(layer).layer != layer || (new_pass && layer == scene.layer)) add(layer);
-    for (int turn = 0; new_pass && turn < std::min(turns_each_pass, visible); ++turn) {
-        if (next_ < grid.first || next_ > grid.last) next_ = grid.first;
-        if (next_ != scene.layer && cell_of(next_).pass != scene.snapshot.pass) add(next_);
-        ++next_;
+    // While passes run, the others have their turn pass by pass; after the last one all are brought up to it.
+    int behind = 0;
+    for (int layer = grid.first; layer <= grid.last; ++layer)
+        behind += cell_of(layer).pass != scene.snapshot.pass;
+    if (new_pass || scene.snapshot.paused) {
+        int turns = std::min(turns_each_pass, behind);
+        behind -= turns;
+        for (int step = 0; turns > 0 && step < visible; ++step) {
+            if (next_ < grid.first || next_ > grid.last) next_ = grid.first;
+            if (cell_of(next_).pass != scene.snapshot.pass) {
+                add(next_);
+                --turns;
+            }
+            ++next_;
+        }
     }
+    if (scene.snapshot.paused && behind > 0) scene.wants_refresh = true;
     if (!tiles.empty() || clear_) scene.canvas.fill("strip", tiles, clear_, colors::raised);
     clear_ = false;
 }

@@ -393,7 +393,7 @@ void MapWall::draw_probe_tip(Scene& scene, const Rect& pane, const ColorRange& s
     if (probe_of_mouse_) {
         Tip t(scene);
         body(t);
-    } else {
+    } else if (pane.w() >= scene.s(380) && pane.h() >= scene.s(90)) {
         // Beside the element, on the side with more room.
         const float w = scene.s(180), h = scene.s(84);
         const float px =

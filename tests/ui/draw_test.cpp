@@ -285,6 +285,24 @@ TEST(Draw, MapsAreRedrawnOnlyWhenDataOrViewChange) {
     EXPECT_LE(window.canvas.last_tiles("strip").size(), 6u);
 }
 
+TEST(Draw, APausedStripIsBroughtUpToTheLastPass) {
+    Window window(1600, 900);
+    window.input.snapshot = photo().snapshot(12, -1, 5);
+    window.view.layer = 12;
+    window.refresh();
+    const auto last = photo().snapshot(12, -1, 6);
+    last->paused = true;
+    window.input.snapshot = last;
+    int refreshes = 0;
+    do window.refresh();
+    while (window.ui->wants_refresh() && ++refreshes < 50);
+    EXPECT_GT(refreshes, 1);
+    EXPECT_LT(refreshes, 10);
+    const int fills = window.canvas.fills("strip");
+    window.refresh();
+    EXPECT_EQ(window.canvas.fills("strip"), fills);
+}
+
 TEST(Draw, FixedFiguresHideEveryTimeRateAndSize) {
     const auto bytes = [](double factor) {
         Window window(1600, 900);

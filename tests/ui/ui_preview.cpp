@@ -3,6 +3,7 @@
 #include <imgui.h>
 #include <stb_image_write.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -80,11 +81,16 @@ void run(const Preview& preview, const std::string& folder) {
         messages = {{engine::Message::Kind::error, view.favourites[0]},
                     {engine::Message::Kind::info, "measured 7 algorithms of block2.dw.conv"}};
     input.messages = &messages;
+    double draw_ms = 1e9;
     for (int refresh = 0; refresh < 12; ++refresh) {
         renderer->begin_refresh();
         if (preview.mouse_x >= 0) ImGui::GetIO().MousePos = {preview.mouse_x, preview.mouse_y};
         ImGui::NewFrame();
+        const auto begin = std::chrono::steady_clock::now();
         ui.draw(input, view, *renderer);
+        draw_ms = std::min(
+            draw_ms,
+            std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
         ImGui::Render();
         renderer->end_refresh(ImGui::GetDrawData());
     }
@@ -92,8 +98,8 @@ void run(const Preview& preview, const std::string& folder) {
     stbi_write_png((folder + "/" + preview.name + ".png").c_str(), renderer->width(), renderer->height(), 3,
                    pixels.data(), renderer->width() * 3);
     const render::RefreshFigures figures = renderer->figures();
-    std::printf("%-12s window %.1f ms, atlas %.1f ms, validation messages %llu", preview.name.c_str(),
-                figures.gpu_window_ms, figures.gpu_atlas_ms,
+    std::printf("%-12s layout %.2f ms, window %.1f ms, atlas %.1f ms, validation messages %llu",
+                preview.name.c_str(), draw_ms, figures.gpu_window_ms, figures.gpu_atlas_ms,
                 static_cast<unsigned long long>(figures.validation_messages));
     for (const std::string& text : ui.clipped_texts()) std::printf(" | clipped: %s", text.c_str());
     std::printf("\n");
