@@ -300,8 +300,11 @@ void MapWall::draw_marks(Scene& scene, const Rect& pane) {
                     scene.paint.fill(pill, color, scene.s(3));
                     scene.paint.text_in(pill, badge, colors::ground, theme.small, Align::center);
                 } else if (tile.w() >= scene.s(8)) {
-                    const float d = scene.s(tile.w() >= scene.s(16) ? 5.0f : 3.0f);
-                    scene.paint.fill({tile.x1 - d - 1, tile.y0 + 1, tile.x1 - 1, tile.y0 + 1 + d}, color);
+                    // Small walls may have hundreds of dead maps: their marks stay behind the maps.
+                    const bool loud = s->nan_count + s->inf_count > 0;
+                    const float d = scene.s(tile.w() >= scene.s(24) || loud ? 4.0f : 3.0f);
+                    scene.paint.fill({tile.x1 - d - 1, tile.y0 + 1, tile.x1 - 1, tile.y0 + 1 + d},
+                                     loud ? color : with_alpha(color, 130));
                 }
             }
         }
