@@ -14,6 +14,7 @@
 #include "app/cli/view_loop.h"
 #include "app/cli/window_state.h"
 #include "app/input/source.h"
+#include "app/interop/policy.h"
 
 namespace convlens::cli {
 namespace {
@@ -60,12 +61,16 @@ class Listener {
     ViewLoop* loop_ = nullptr;
 };
 
-InteropChoice choose_interop(const std::string& wanted) {
-    if (wanted == "staged")
-        return {"staged", "asked for by --interop staged: each refresh copies the maps that it shows"};
-    const std::string host = "the processor writes memory that the shaders read: nothing is copied";
-    if (wanted == "shared") return {"host", "shared memory is for the cuda backend; here " + host};
-    return {"host", host};
+// The way that activations go to the screen; throws for one that is not possible here.
+InteropChoice choose_interop(const std::string& wanted, const std::string& vulkan_device) {
+    const auto request = interop::parse_request(wanted);
+    if (!request)
+        throw Error(Status::bad_parameter, "--interop " + wanted + " is not one of auto, shared, staged");
+    interop::Facts facts;
+    facts.compute_device = "the processor";
+    facts.vulkan_device = vulkan_device;
+    const auto choice = interop::choose_interop(*request, facts);
+    return {interop::to_string(choice.mode), choice.reason};
 }
 
 bool exists(const std::string& path) {
@@ -133,8 +138,8 @@ int run_view(ViewOptions options) {
     engine_options.stepped = options.headless && options.sync;
     engine_options.on_published = [&listener] { listener.wake(); };
     engine::Engine engine(engine_options);
-    ViewLoop loop(options, choose_interop(options.interop), bundled_files(), last.view, *renderer, engine,
-                  ui);
+    ViewLoop loop(options, choose_interop(options.interop, renderer->device_text()), bundled_files(),
+                  last.view, *renderer, engine, ui);
     const Listener::Scope scope(listener, loop);
     engine.open_model(options.model);
     engine.open_input(options.input);

@@ -20,6 +20,7 @@ namespace {
 using engine::now_ms;
 
 constexpr double refresh_interval_ms = 1000.0 / 60;
+constexpr double unchanged_interval_ms = 40;   // off-screen, while no new snapshot comes
 constexpr double measuring_interval_ms = 200;  // drawing would take the cores that are being measured
 constexpr double idle_interval_s = 0.5;
 constexpr double settle_s = 0.1;
@@ -55,8 +56,23 @@ ViewLoop::ViewLoop(const ViewOptions& options, const InteropChoice& interop, Bun
 int ViewLoop::run() { return options_.headless ? run_headless() : run_window(); }
 
 void ViewLoop::wake() {
-    woken_ = true;
+    {
+        const std::lock_guard lock(woken_mutex_);
+        woken_ = true;
+    }
+    woken_changed_.notify_all();
     if (!options_.headless) renderer_.wake();
+}
+
+// Without a window's events: a refresh follows each snapshot at once, and comes without one when it is due.
+// On software Vulkan refreshes of the same snapshot would only take the cores from the network.
+void ViewLoop::wait_for_snapshot() {
+    const double rest_ms = last_start_ms_ + unchanged_interval_ms - now_ms();
+    std::unique_lock lock(woken_mutex_);
+    if (rest_ms > 0 && engine_.newest() == snapshot_)
+        woken_changed_.wait_for(lock, std::chrono::duration<double, std::milli>(rest_ms),
+                                [&] { return woken_ && engine_.newest() != snapshot_; });
+    woken_ = false;
 }
 
 double ViewLoop::since_start_ms() const {
@@ -83,6 +99,7 @@ int ViewLoop::run_headless() {
             take_messages();
             return exit_failed;
         }
+        if (!options_.sync) wait_for_snapshot();
         refresh();
     }
     figures_.end_ms = last_refresh_ms_;
@@ -163,7 +180,7 @@ ui::UiInput ViewLoop::ui_input() {
 }
 
 void ViewLoop::refresh() {
-    const double started = now_ms();
+    const double started = last_start_ms_ = now_ms();
     if (!renderer_.begin_refresh()) {
         closed_ = true;
         return;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,6 +60,7 @@ class ViewLoop final : public commands::Host {
     int run_window();
     bool first_pass();
     void wait_for_news();
+    void wait_for_snapshot();
     bool has_news() const;
     void refresh();
     void follow_network();
@@ -88,12 +91,14 @@ class ViewLoop final : public commands::Host {
     std::vector<engine::Message> messages_;
     std::vector<WantedFile> wanted_files_;
     ViewFigures figures_;
-    double start_ms_ = 0, last_refresh_ms_ = 0, command_ms_ = 0;
+    double start_ms_ = 0, last_start_ms_ = 0, last_refresh_ms_ = 0, command_ms_ = 0;
     float scale_ = 1;
     bool quit_ = false, closed_ = false;
     bool settle_due_ = false;     // one more refresh once nothing changes any more
     double active_until_ms_ = 0;  // after an event ImGui needs a few refreshes
     std::atomic<bool> woken_{false};
+    std::mutex woken_mutex_;
+    std::condition_variable woken_changed_;
     int status_ = 0;
 };
 

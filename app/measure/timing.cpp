@@ -128,6 +128,7 @@ void PassTimer::reset() {
     layers_.clear();
     layers_cpu_.clear();
     total_.clear();
+    sum_.clear();
     running_share_.clear();
 }
 
@@ -152,13 +153,22 @@ void PassTimer::run(network::Executor& executor, int arena, const network::PassO
     ++passes_;
     last_total_ms_ = total_ms;
     if (!kept) return;
+    double sum_ms = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        if (with_cpu)
+        if (with_cpu) {
             layers_cpu_[i].add(std::max(0.0, reads[i].cpu_stop - reads[i].cpu_start - cpu_clock_cost_ms_));
-        else
-            layers_[i].add(std::max(0.0, milliseconds(reads[i].stop - reads[i].start) - clock_cost_ms_));
+        } else {
+            const double ms = std::max(0.0, milliseconds(reads[i].stop - reads[i].start) - clock_cost_ms_);
+            layers_[i].add(ms);
+            sum_ms += ms;
+        }
     }
-    if (!with_cpu) total_.add(total_ms);
+    if (!with_cpu) {
+        total_.add(total_ms);
+        // On a busy machine interruptions hit other layers in each pass: the sum of the layers' medians would
+        // miss them all.
+        sum_.add(sum_ms);
+    }
     // The calling thread computes, or spins for a moment until the others are done. Where it was off its core
     // for long, it or one of the others had to wait for the machine.
     if (total_ms > 0) running_share_.add(running_ms / total_ms);
@@ -168,10 +178,8 @@ PassTimes PassTimer::times() const {
     PassTimes times;
     times.layer_ms.reserve(layers_.size());
     times.layer_cpu_ms.reserve(layers_.size());
-    for (const auto& window : layers_) {
-        times.layer_ms.push_back(window.quantiles());
-        times.sum_layers_ms += times.layer_ms.back().median;
-    }
+    for (const auto& window : layers_) times.layer_ms.push_back(window.quantiles());
+    times.sum_layers_ms = sum_.quantiles().median;
     for (const auto& window : layers_cpu_) times.layer_cpu_ms.push_back(window.quantiles());
     times.total_ms = total_.quantiles();
     times.unexplained_ms = times.total_ms.samples > 0 ? times.total_ms.median - times.sum_layers_ms : 0;

@@ -36,8 +36,8 @@ struct PassTimes {
     std::vector<Quantiles> layer_ms;      // wall time, clock cost subtracted
     std::vector<Quantiles> layer_cpu_ms;  // CPU time of all threads (samples 0: not measured)
     Quantiles total_ms;                   // the whole pass by its own clock
-    double sum_layers_ms = 0;             // of the medians
-    double unexplained_ms = 0;            // total median - sum
+    double sum_layers_ms = 0;             // median of the passes' own sums of their layers
+    double unexplained_ms = 0;            // total median - sum_layers_ms
     double clock_cost_ms = 0;             // of one empty before/after pair, subtracted from each layer
     bool contended =
         false;  // wall time well above what the threads' CPU time explains: the machine was shared
@@ -63,7 +63,7 @@ class PassTimer {
     int window_, warmup_ = 2, cpu_interval_ = 8, passes_ = 0;
     double clock_cost_ms_ = 0, cpu_clock_cost_ms_ = 0, last_total_ms_ = 0;
     std::vector<RollingWindow> layers_, layers_cpu_;
-    RollingWindow total_, running_share_;
+    RollingWindow total_, sum_, running_share_;
 };
 
 // What a layer's median time makes of its work; empty without a time.

@@ -267,7 +267,7 @@ TEST(Scripts, EachErrorNamesFileAndLine) {
         const std::string failure = failure_of([&, t = text] { Script::parse(t, "s"); });
         EXPECT_EQ(failure.rfind(line, 0), 0u) << failure;
     }
-    for (const std::string path : {root + "/missing.script", root})
+    for (const std::string& path : {root + "/missing.script", root})
         EXPECT_NE(failure_of([&] { Script::load(path); }).find(path), std::string::npos);
     EXPECT_TRUE(Script::parse("", "s").done());
     EXPECT_TRUE(Script::parse("# nothing\n\n", "s").done());
@@ -280,7 +280,7 @@ TEST_F(Commands, AScriptDrivesTheProgramAndAsserts) {
         "expect model upscale2x-photo\n"
         "model face-finder   # back\n"
         "input pattern:gradient:52x40\n"
-        "expect input pattern:gradient\n"
+        "expect input pattern:gradient:52x40\n"
         "layer 0\nmap 2\n"
         "algorithm 0 direct\n"
         "expect algorithm " +

@@ -121,9 +121,8 @@ TEST_F(TimedNetwork, AnotherNumberOfLayersStartsAnew) {
     PassTimer timer(context_);
     timer.set_warmup(0);
     timer.run(executor_, 0);
-    network::ExecutorOptions lean;
-    lean.mode = network::Mode::lean;
-    network::Executor other(context_, model_, lean);
+    const auto finder = network::Model::load(CONVLENS_SOURCE_DIR "/assets/models/face-finder.onnx");
+    network::Executor other(context_, finder, {.default_side = 40});
     ASSERT_NE(other.layers().size(), executor_.layers().size());
     timer.run(other, 0);
     EXPECT_EQ(timer.times().layer_ms.size(), other.layers().size());
