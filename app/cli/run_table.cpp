@@ -144,7 +144,7 @@ std::string layer_text(const RunResult& result, bool profile) {
     text += "\npass        " + fixed(times.total_ms.median, 3) + " ms median of " +
             std::to_string(times.total_ms.samples) + "  (p10 " + fixed(times.total_ms.p10, 3) + ", p90 " +
             fixed(times.total_ms.p90, 3) + ")\n";
-    text += "layers      " + fixed(times.sum_layers_ms, 3) + " ms sum of medians, " +
+    text += "layers      " + fixed(times.sum_layers_ms, 3) + " ms sum within a pass (median), " +
             fixed(times.unexplained_ms, 3) + " ms between them\n";
     text += "memory      " + byte_text(static_cast<double>(memory.weights_bytes)) + " weights, " +
             byte_text(static_cast<double>(memory.activations_bytes)) + " activations, " +

@@ -71,9 +71,12 @@ TEST(Run, ReportHasEveryFieldOfTheDesign) {
         }
         const Json& total = json["total"];
         EXPECT_GT(total["median_ms"], 0);
-        EXPECT_NEAR(total["sum_layers_ms"].get<double>(), sum, 1e-6 + 1e-6 * sum);
-        EXPECT_NEAR(total["unexplained_ms"].get<double>(), total["median_ms"].get<double>() - sum,
-                    1e-6 + 1e-6 * sum);
+        // The layers of one pass lie within that pass; their medians by themselves need not add up to it.
+        EXPECT_GT(sum, 0);
+        EXPECT_GT(total["sum_layers_ms"], 0);
+        EXPECT_LE(total["sum_layers_ms"].get<double>(), total["median_ms"].get<double>() * 1.0001);
+        EXPECT_NEAR(total["unexplained_ms"].get<double>(),
+                    total["median_ms"].get<double>() - total["sum_layers_ms"].get<double>(), 1e-9);
         const Json& memory = json["memory"];
         for (const char* key : {"weights_bytes", "activations_bytes", "workspace_bytes", "peak_bytes"})
             EXPECT_TRUE(memory[key].is_number_unsigned()) << key;
@@ -89,7 +92,7 @@ TEST(Run, TablesForPeople) {
                                         "--top", "3", "--profile", "--explain"});
     EXPECT_EQ(run.status, 0) << run.err;
     for (const char* word : {"chelsea.jpg", "Egyptian cat", "tiger cat", "tabby", "stem.conv", "1×32×112×112",
-                             "GFLOP/s", "workspace", "weights", "direct", "sum of medians"})
+                             "GFLOP/s", "workspace", "weights", "direct", "sum within a pass"})
         EXPECT_TRUE(has(run.out, word)) << word;
     EXPECT_FALSE(has(run.out, "lynx"));  // only three were asked for
 }
