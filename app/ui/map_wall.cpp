@@ -92,6 +92,7 @@ float MapWall::draw_range_menu(Scene& scene, float right, float mid, const Color
     if (chip(scene, "range", place, "Range", value, true,
              "What the ends of the colours are taken from: each map, the layer, the network, or as set (R)"))
         ImGui::OpenPopup("ranges");
+    ImGui::SetNextWindowPos({place.x0, place.y1 + scene.s(4)}, ImGuiCond_Appearing);
     if (ImGui::BeginPopup("ranges")) {
         using commands::RangePolicy;
         const auto item = [&](RangePolicy policy, const char* text, std::string line) {

@@ -22,8 +22,9 @@ std::string file_stem(const std::string& path) {
 }
 
 // A list of files under a chip; emits `COMMAND PATH`.
-void draw_chooser(Scene& scene, const char* id, const char* command, const std::vector<std::string>& paths,
-                  const std::string& current, const char* empty_text) {
+void draw_chooser(Scene& scene, const Rect& chip, const char* id, const char* command,
+                  const std::vector<std::string>& paths, const std::string& current, const char* empty_text) {
+    ImGui::SetNextWindowPos({chip.x0, chip.y1 + scene.s(4)}, ImGuiCond_Appearing);
     ImGui::SetNextWindowSizeConstraints({scene.s(200), 0}, {scene.s(460), scene.s(420)});
     if (!ImGui::BeginPopup(id)) return;
     if (paths.empty()) ImGui::TextDisabled("%s", empty_text);
@@ -213,13 +214,13 @@ void draw_status_bar(Scene& scene, const Rect& place) {
     if (place_chip(scene, x, right, mid, "Model", model, true, 260, chip_place) &&
         chip(scene, "model chip", chip_place, "Model", model, true))
         ImGui::OpenPopup("models");
-    draw_chooser(scene, "models", "model", scene.input.models, model,
+    draw_chooser(scene, chip_place, "models", "model", scene.input.models, model,
                  "No models found. Drop an .onnx file here.");
     const std::string source = scene.snapshot.input_text.empty() ? "none" : scene.snapshot.input_text;
     if (place_chip(scene, x, right, mid, "Input", file_stem(source), true, 220, chip_place) &&
         chip(scene, "input chip", chip_place, "Input", file_stem(source), true))
         ImGui::OpenPopup("inputs");
-    draw_chooser(scene, "inputs", "input", scene.input.pictures, file_stem(source),
+    draw_chooser(scene, chip_place, "inputs", "input", scene.input.pictures, file_stem(source),
                  "No pictures found. Drop one here.");
     draw_mode(scene, x, right, mid);
     if (scene.network) {

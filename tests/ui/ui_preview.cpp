@@ -29,6 +29,7 @@ struct Preview {
     std::int64_t map = 17;
     void (*change)(commands::ViewState&, engine::Snapshot&) = nullptr;
     float mouse_x = -1, mouse_y = -1;
+    bool click = false;
 };
 
 void run(const Preview& preview, const std::string& folder) {
@@ -85,6 +86,7 @@ void run(const Preview& preview, const std::string& folder) {
     for (int refresh = 0; refresh < 12; ++refresh) {
         renderer->begin_refresh();
         if (preview.mouse_x >= 0) ImGui::GetIO().MousePos = {preview.mouse_x, preview.mouse_y};
+        ImGui::GetIO().MouseDown[0] = preview.click && refresh == 3;
         ImGui::NewFrame();
         const auto begin = std::chrono::steady_clock::now();
         ui.draw(input, view, *renderer);
@@ -120,6 +122,8 @@ const std::vector<Preview> previews = {
     {"rowtip", 1600, 900, 1, "photo", 14, 17, nullptr, 1300, 300},
     {"timetip", 1600, 900, 1, "photo", 14, 17, nullptr, 300, 830},
     {"memtip", 1600, 900, 1, "photo", 14, 17, nullptr, 880, 870},
+    {"chooser", 1600, 900, 1, "photo", 14, 17, nullptr, 180, 20, true},
+    {"ranges", 1600, 900, 1, "photo", 14, 17, nullptr, 870, 211, true},
     {"statistics", 1600, 900, 1, "photo", 14, -1,
      [](commands::ViewState& v, engine::Snapshot&) { v.right_tab = commands::RightTab::statistics; }},
     {"table", 1600, 900, 1, "photo", 30, 3,
