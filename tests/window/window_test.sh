@@ -16,8 +16,13 @@ done
 Xvfb ":$number" -screen 0 1680x1000x24 >"$work/xvfb.log" 2>&1 &
 xvfb=$!
 export DISPLAY=:$number
-cleanup() { kill "$pid" "$wm" "$xvfb" 2>/dev/null; wait 2>/dev/null; rm -rf "$work"; }
-pid=0; wm=0
+# Only processes that were started: `kill 0` would end the whole process group, the caller included.
+cleanup() {
+  for process in $pid $wm $xvfb; do kill "$process" 2>/dev/null; done
+  wait 2>/dev/null
+  rm -rf "$work"
+}
+pid=; wm=
 trap cleanup EXIT
 fail() { echo "FAULT $*"; cat "$work/err" 2>/dev/null; exit 1; }
 for _ in $(seq 100); do [ -e "/tmp/.X11-unix/X$number" ] && break; sleep 0.1; done
@@ -65,7 +70,7 @@ wmctrl -i -c "$window"
 for _ in $(seq 150); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
 kill -0 "$pid" 2>/dev/null && fail "the program did not end within 15 s of closing its window"
 wait "$pid"; status=$?
-pid=0
+pid=
 [ "$status" = 0 ] || fail "exit status $status after closing"
 grep -q '"validation_messages": *0' "$work/report.json" || fail "validation messages, or no report: $(grep validation "$work/report.json")"
 echo "1 passed, 0 failed"
