@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <system_error>
 #include <utility>
 
 #include "kernels/cpu/machine.h"
@@ -44,7 +45,12 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
         throw Error(Status::bad_parameter,
                     "threads: " + std::to_string(options.threads) + " is not in 0 to 1024");
     impl_->backend = options.backend;
-    impl_->pool = std::make_unique<cpu::ThreadPool>(options.threads, options.nice);
+    try {
+        impl_->pool = std::make_unique<cpu::ThreadPool>(options.threads, options.nice);
+    } catch (const std::system_error& error) {
+        throw Error(Status::runtime_failure, "threads: the system does not start all of them (" +
+                                                 std::string(error.what()) + "); ask for fewer threads");
+    }
 }
 
 Context::~Context() = default;
@@ -185,28 +191,51 @@ std::unique_ptr<Plan> make(const Algorithm<P>& algorithm, const P& problem, cons
                           base_info(problem, algorithm.name, algorithm.error_class, algorithm.deterministic));
 }
 
+// Whether a row is meant by a name: its own, or that of its family (all up to an underscore).
+bool is_meant(const char* row, const std::string& name) {
+    const std::string_view text(row);
+    return text == name ||
+           (text.size() > name.size() && text.substr(0, name.size()) == name && text[name.size()] == '_');
+}
+
+template <class P>
+std::vector<const Algorithm<P>*> rows_meant(Backend backend, const std::string& name) {
+    std::vector<const Algorithm<P>*> rows;
+    if (name.empty()) return rows;
+    for (const auto& algorithm : algorithms<P>(backend)) {
+        if (name == algorithm.name) return {&algorithm};
+        if (is_meant(algorithm.name, name)) rows.push_back(&algorithm);
+    }
+    return rows;
+}
+
 template <class P>
 std::unique_ptr<Plan> make_named(Context& context, const P& problem, const PlanOptions& options) {
-    std::string known;
-    for (const auto& algorithm : algorithms<P>(context.backend())) {
-        if (options.algorithm != algorithm.name) {
+    const auto rows = rows_meant<P>(context.backend(), options.algorithm);
+    if (rows.empty()) {
+        std::string known;
+        for (const auto& algorithm : algorithms<P>(context.backend()))
             known += (known.empty() ? "" : ", ") + std::string(algorithm.name);
-            continue;
-        }
-        const std::string reason = algorithm.reject(problem, context);
-        if (!reason.empty())
-            throw Error(Status::not_supported, "algorithm " + options.algorithm + " can't do this " +
-                                                   operation_name(Problem(problem)) + ": " + reason);
-        auto plan = make(algorithm, problem, context);
-        if (plan->info().workspace_bytes > options.workspace_limit)
-            throw Error(Status::not_supported, "algorithm " + options.algorithm + " needs a workspace of " +
-                                                   std::to_string(plan->info().workspace_bytes) +
-                                                   " bytes, the limit is " +
-                                                   std::to_string(options.workspace_limit));
-        return plan;
+        throw Error(Status::bad_parameter, "no algorithm of the name '" + options.algorithm + "' for " +
+                                               operation_name(Problem(problem)) + "; known: " + known);
     }
-    throw Error(Status::bad_parameter, "no algorithm of the name '" + options.algorithm + "' for " +
-                                           operation_name(Problem(problem)) + "; known: " + known);
+    std::string reason;
+    for (const bool only_preferred : {true, false}) {
+        for (const auto* algorithm : rows) {
+            const std::string rejection = algorithm->reject(problem, context);
+            if (!rejection.empty()) {
+                reason = rejection;
+                continue;
+            }
+            if (only_preferred && !algorithm->preferred(problem, context)) continue;
+            auto plan = make(*algorithm, problem, context);
+            if (plan->info().workspace_bytes <= options.workspace_limit) return plan;
+            reason = "it needs a workspace of " + std::to_string(plan->info().workspace_bytes) +
+                     " bytes, the limit is " + std::to_string(options.workspace_limit);
+        }
+    }
+    throw Error(Status::not_supported, "algorithm " + options.algorithm + " can't do this " +
+                                           operation_name(Problem(problem)) + ": " + reason);
 }
 
 template <class P>
@@ -274,6 +303,16 @@ std::vector<std::string> algorithm_names(const Problem& problem, Backend backend
         [&]<class P>(const P&) {
             std::vector<std::string> names;
             for (const auto& algorithm : algorithms<P>(backend)) names.emplace_back(algorithm.name);
+            return names;
+        },
+        problem);
+}
+
+std::vector<std::string> algorithms_meant(const Problem& problem, Backend backend, const std::string& name) {
+    return std::visit(
+        [&]<class P>(const P&) {
+            std::vector<std::string> names;
+            for (const auto* algorithm : rows_meant<P>(backend, name)) names.emplace_back(algorithm->name);
             return names;
         },
         problem);

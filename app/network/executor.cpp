@@ -255,8 +255,7 @@ std::unique_ptr<Plan> Executor::Impl::choose_plan(const Operation& operation) co
     }
     if (const auto any = options.algorithms.find("*");
         any != options.algorithms.end() && any->second != "auto") {
-        const auto names = algorithm_names(operation.problem, context.backend());
-        if (std::find(names.begin(), names.end(), any->second) != names.end()) {
+        if (!algorithms_meant(operation.problem, context.backend(), any->second).empty()) {
             plan_options.algorithm = any->second;
             try {
                 return make_plan(context, operation.problem, plan_options);
@@ -283,8 +282,7 @@ void Executor::Impl::check_algorithm_names() const {
         if (algorithm == "auto" || algorithm.empty()) continue;
         bool known = false;
         for (const Layer& l : layers) {
-            const auto names = algorithm_names(l.problem, context.backend());
-            known = known || std::find(names.begin(), names.end(), algorithm) != names.end();
+            known = known || !algorithms_meant(l.problem, context.backend(), algorithm).empty();
         }
         if (!known)
             throw Error(Status::bad_parameter,

@@ -12,6 +12,37 @@ PoolingProblem pooling() {
     return p;
 }
 
+ConvolutionProblem dense_3x3(std::int64_t stride) {
+    ConvolutionProblem p;
+    p.src = TensorDesc::channels_last({1, 32, 40, 36});
+    p.weights = {48, 32, 3, 3};
+    p.window = {{1, 1}, {1, 1}, {stride, stride}, {1, 1}};
+    p.dst = TensorDesc::channels_last({1, 48, (40 - 1) / stride + 1, (36 - 1) / stride + 1});
+    return p;
+}
+
+TEST(Names, AFamilyMeansItsRows) {
+    const Problem p = dense_3x3(1);
+    EXPECT_EQ(algorithms_meant(p, Backend::cpu, "winograd"),
+              (std::vector<std::string>{"winograd_4x4", "winograd_2x2"}));
+    EXPECT_EQ(algorithms_meant(p, Backend::cpu, "winograd_2x2"), std::vector<std::string>{"winograd_2x2"});
+    for (const char* unknown : {"", "wino", "winograd_", "winograd_2", "gemm", "WINOGRAD"})
+        EXPECT_TRUE(algorithms_meant(p, Backend::cpu, unknown).empty()) << unknown;
+    EXPECT_EQ(make_plan(context(), p, {.algorithm = "winograd"})->info().algorithm.substr(0, 9), "winograd_");
+}
+
+TEST(Names, AFamilyThatCanNotSaysWhy) {
+    try {
+        (void)make_plan(context(), dense_3x3(2), {.algorithm = "winograd"});
+        FAIL() << "stride 2 by Winograd";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::not_supported);
+        EXPECT_NE(std::string(error.what()).find("stride"), std::string::npos) << error.what();
+    }
+    EXPECT_THROW((void)make_plan(context(), dense_3x3(1), {.algorithm = "winograd", .workspace_limit = 16}),
+                 Error);
+}
+
 TEST(Find, ReturnsEveryRowInListOrder) {
     const auto p = pooling();
     const auto rows = find(context(), p);

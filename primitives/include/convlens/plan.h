@@ -152,6 +152,10 @@ struct Candidate {
 std::vector<Candidate> candidates(Context& context, const Problem& problem);
 // All algorithm names that an operation has on a backend, in list order.
 std::vector<std::string> algorithm_names(const Problem& problem, Backend backend);
+// Those of them that `name` means: the row of that name, else the family whose rows begin with it
+// ("winograd": winograd_4x4, winograd_2x2). Empty for an unknown name. Wherever an algorithm is named, a
+// family may be: its first row that is applicable and preferred is taken, else its first that is applicable.
+std::vector<std::string> algorithms_meant(const Problem& problem, Backend backend, const std::string& name);
 
 struct Finding {
     Candidate candidate;
