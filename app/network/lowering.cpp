@@ -189,10 +189,11 @@ void lower_node(const Node& node, std::int64_t opset, Program& program, std::vec
     for (const int input : node.inputs) {
         ConstantPtr known = input < 0 ? nullptr : values[static_cast<std::size_t>(input)].constant;
         if (!known && input >= 0 && is_shape_only(node)) {
+            const LoweredValue& value = values[static_cast<std::size_t>(input)];
+            if (!value.known())
+                refuse(node, "its input is a further output of a node that can't be computed here");
             auto shape = std::make_shared<Constant>();
-            shape->dims =
-                program.tensors[static_cast<std::size_t>(values[static_cast<std::size_t>(input)].tensor)]
-                    .dims;
+            shape->dims = program.tensors[static_cast<std::size_t>(value.tensor)].dims;
             shape->splat = true;
             shape->floats = {0.0f};
             known = shape;

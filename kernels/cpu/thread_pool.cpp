@@ -55,6 +55,18 @@ struct ThreadPool::Impl {
         }
     }
 
+    void start_workers(int nice) {
+        workers.reserve(static_cast<std::size_t>(threads - 1));
+        for (int i = 1; i < threads; ++i) workers.emplace_back([this, i, nice] { work(i, nice); });
+    }
+
+    void stop_workers() {
+        quit.store(true, std::memory_order_release);
+        generation.fetch_add(1, std::memory_order_acq_rel);
+        generation.notify_all();
+        for (auto& worker : workers) worker.join();
+    }
+
     void work(int thread, int nice) {
         if (nice != 0) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
         std::uint32_t seen = 0;
@@ -78,16 +90,16 @@ struct ThreadPool::Impl {
 ThreadPool::ThreadPool(int threads, int nice) : impl_(std::make_unique<Impl>()) {
     if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     impl_->threads = threads;
-    for (int i = 1; i < threads; ++i)
-        impl_->workers.emplace_back([impl = impl_.get(), i, nice] { impl->work(i, nice); });
+    try {
+        impl_->start_workers(nice);
+    } catch (...) {
+        // A thread that is destroyed before it was joined would end the program.
+        impl_->stop_workers();
+        throw;
+    }
 }
 
-ThreadPool::~ThreadPool() {
-    impl_->quit.store(true, std::memory_order_release);
-    impl_->generation.fetch_add(1, std::memory_order_acq_rel);
-    impl_->generation.notify_all();
-    for (auto& worker : impl_->workers) worker.join();
-}
+ThreadPool::~ThreadPool() { impl_->stop_workers(); }
 
 int ThreadPool::threads() const noexcept { return impl_->threads; }
 

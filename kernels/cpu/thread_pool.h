@@ -14,7 +14,7 @@ namespace convlens::cpu {
 class ThreadPool {
   public:
     // `threads` in all, the caller's included (at least 1; 0: one a core). `nice` is added to the workers'
-    // nice value.
+    // nice value. Throws std::system_error when the system starts no more threads.
     explicit ThreadPool(int threads = 0, int nice = 0);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;

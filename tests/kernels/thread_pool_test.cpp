@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <numeric>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -107,6 +110,24 @@ TEST(TaskCount, FewTasksForLittleWork) {
     EXPECT_EQ(task_count(many, 1e9, 3), 3);
     EXPECT_GE(task_count(many, 1e9, 1000), 4);
     EXPECT_GE(task_count(many, 1e9, 0), 1);
+}
+
+// The system may start some threads and refuse the rest: those that run must end before the exception leaves.
+TEST(ThreadPool, RefusedThreadsAreAnException) {
+    pthread_attr_t usual{}, huge{};
+    ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
+    ASSERT_EQ(pthread_getattr_default_np(&huge), 0);
+    // A few such stacks fill the address space.
+    ASSERT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 44), 0);
+    ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+    EXPECT_THROW(ThreadPool(64), std::system_error);
+    ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+    pthread_attr_destroy(&usual);
+    pthread_attr_destroy(&huge);
+    std::atomic<int> runs{0};
+    ThreadPool pool(4);
+    pool.parallel_for(100, [&](std::int64_t, int) { ++runs; });
+    EXPECT_EQ(runs.load(), 100);
 }
 
 }  // namespace

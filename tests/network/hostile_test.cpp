@@ -51,6 +51,23 @@ bool survives(const std::string& bytes, double most_work = 1e7) {
     }
 }
 
+// A node may read, in any way, an output that its maker does not compute here.
+TEST(HostileModels, ReadersOfOutputsThatAreNotComputed) {
+    for (const char* reader :
+         {"Shape", "Size", "Relu", "Identity", "Flatten", "Cast", "Softmax", "Dropout"}) {
+        Builder b(13);
+        b.input("X", {1, 2, 4, 5}).output("y").output("p");
+        set(b.node("MaxPool", {"X"}, {"p", "indices"}), "kernel_shape", Ints{2, 2});
+        auto& node = b.node(reader, {"indices"}, {"y"});
+        if (std::string(reader) == "Cast") set(node, "to", std::int64_t{onnx::TensorProto::FLOAT});
+        EXPECT_FALSE(survives(b.bytes())) << reader;
+    }
+    Builder b(13);
+    b.input("X", {1, 2, 4, 5}).output("indices").output("p");
+    set(b.node("MaxPool", {"X"}, {"p", "indices"}), "kernel_shape", Ints{2, 2});
+    EXPECT_FALSE(survives(b.bytes()));
+}
+
 TEST(HostileModels, ONNX_21_EveryPrefix) {
     const std::string bytes = tiny().bytes();
     ASSERT_TRUE(survives(bytes));
