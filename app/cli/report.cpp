@@ -63,17 +63,30 @@ Json state_of(const ReportInput& input) {
                           {"rows", std::move(rows)}};
     }
     state["map"] = input.view->map < 0 ? Json(nullptr) : Json(input.view->map);
-    state["memory"] = {{"weights_bytes", network.memory.weights_bytes},
-                       {"activations_bytes", network.memory.activations_bytes},
-                       {"workspace_bytes", network.memory.workspace_bytes},
-                       {"peak_bytes", network.memory.peak_bytes},
-                       {"arenas", network.memory.arenas}};
     Json top = Json::array();
     for (const auto& score : shown.outputs.top)
         top.push_back({{"index", score.index}, {"label", score.label}, {"score", score.score}});
     state["top"] = std::move(top);
     state["boxes"] = shown.outputs.boxes.size();
     return state;
+}
+
+// The ledger by label. activations_bytes is one arena; staging_bytes are copies for display.
+Json memory_of(const ReportInput& input) {
+    const auto& network = input.snapshot->network;
+    Json memory;
+    const bool known = network != nullptr;
+    const network::MemoryReport report = known ? network->memory : network::MemoryReport{};
+    const auto figure = [&](std::size_t bytes) { return known ? Json(bytes) : Json(nullptr); };
+    memory["weights_bytes"] = figure(report.weights_bytes);
+    memory["activations_bytes"] = figure(report.activations_bytes);
+    memory["arenas"] = known ? Json(report.arenas) : Json(nullptr);
+    memory["workspace_bytes"] = figure(report.workspace_bytes);
+    memory["peak_bytes"] = figure(report.peak_bytes);
+    const auto arenas = static_cast<std::size_t>(report.arenas);
+    memory["staging_bytes"] = figure(input.interop == "staged" ? report.activations_bytes * arenas : 0);
+    memory["viewer_bytes"] = input.viewer_bytes;
+    return memory;
 }
 
 }  // namespace
@@ -105,6 +118,7 @@ std::string view_report(const ReportInput& input) {
     j["copied_bytes_per_frame"] = per_refresh(f.copied_bytes, f.refreshes);
     j["upload_bytes_per_frame"] = per_refresh(f.upload_bytes, f.refreshes);
     j["snapshot_bytes_per_frame"] = per_refresh(f.snapshot_bytes, f.refreshes);
+    j["memory"] = memory_of(input);
     j["validation_messages"] = input.validation_messages;
     j["state"] = state_of(input);
     j["messages"] = input.messages;

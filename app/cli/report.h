@@ -16,7 +16,8 @@ struct ReportInput {
     bool synchronous = false;
     const ViewFigures* figures = nullptr;
     const commands::ViewState* view = nullptr;
-    engine::SnapshotPtr snapshot;  // network may be null
+    engine::SnapshotPtr snapshot;    // network may be null
+    std::uint64_t viewer_bytes = 0;  // the window's own graphics memory
     std::uint64_t validation_messages = 0;
     std::vector<std::string> messages;
 };

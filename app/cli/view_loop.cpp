@@ -352,6 +352,7 @@ void ViewLoop::write_report(const std::string& path) {
     input.figures = &figures;
     input.view = &view_;
     input.snapshot = snapshot_ != nullptr ? snapshot_ : engine_.newest();
+    input.viewer_bytes = renderer_.memory_bytes();
     input.validation_messages = renderer_.figures().validation_messages;
     input.messages = messages();
     write_text(path, view_report(input));

@@ -113,6 +113,11 @@ void run_help(CommandContext& context, Arguments a) {
     context.view.help_open = one_of("help", a[0], {"on", "off"}) == 0;
 }
 
+void run_sides(CommandContext& context, Arguments a) {
+    expect_count("sides", a, 1, 1);
+    context.view.sides_hidden = one_of("sides", a[0], {"on", "off"}) == 1;
+}
+
 void run_fixed_figures(CommandContext& context, Arguments a) {
     expect_count("fixed-figures", a, 0, 1);
     context.view.fixed_figures = a.empty() || one_of("fixed-figures", a[0], {"on", "off"}) == 0;
@@ -130,6 +135,8 @@ constexpr Command rows[] = {
     {"zoom", "FACTOR", "Zooms the wall of maps; 1 fits the pane.", "", run_zoom},
     {"pan", "X Y", "Moves the wall of maps: its centre, in wall pixels at zoom 1.", "", run_pan},
     {"fit", "", "Fits the wall of maps to its pane.", "F", run_fit},
+    {"sides", "on|off", "The panes on the left and right; off leaves their room to the wall.", "Tab",
+     run_sides},
     {"help", "on|off", "The page of keys and commands.", "H", run_help},
     {"fixed-figures", "[on|off]", "Replaces times and memory by set values, for approved pictures.", "",
      run_fixed_figures},

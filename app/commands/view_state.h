@@ -30,9 +30,10 @@ struct ViewState {
     int table_sort_column = 0;
     bool table_sort_descending = false;
     // Pane sizes in unscaled pixels (1600x900 arrangement), moved by splitters.
-    float left_width = 248, right_width = 408, strip_height = 147, foot_height = 175, foot_split = 0.5f;
+    float left_width = 248, right_width = 408, strip_height = 160, foot_height = 175, foot_split = 0.5f;
     bool fixed_figures = false;  // approved pictures: times and memory replaced by set values
     bool help_open = false;
+    bool sides_hidden = false;  // the wall has the room of the panes on both sides
     float font_scale = 1;
     std::vector<std::string> favourites;
 };

@@ -17,23 +17,30 @@ struct Columns {
     bool has_bar = false, has_workspace = false, has_error = false;
 };
 
-Columns columns_of(const Scene& scene, Rect row) {
+// The name column holds the longest name of the table as long as the figures leave room; bars take the rest.
+Columns columns_of(const Scene& scene, Rect row, float longest_name) {
     Columns c;
     row = row.inset(scene.s(8), 0);
     c.dot = row.take_left(scene.s(18));
-    c.has_error = row.w() > scene.s(300);
-    c.has_workspace = row.w() > scene.s(220);
-    c.has_bar = row.w() > scene.s(330);
+    const float least = longest_name + 1 + scene.s(44);
+    c.has_workspace = row.w() >= least + scene.s(62);
+    c.has_error = row.w() >= least + scene.s(62 + 56);
     if (c.has_error) c.error = row.take_right(scene.s(56));
-    if (c.has_workspace) c.workspace = row.take_right(scene.s(66));
-    c.ms = row.take_right(scene.s(48));
-    if (c.has_bar) {
-        row.take_right(scene.s(2));
-        c.bar = row.take_right(scene.s(34));
-    }
-    row.take_right(scene.s(4));
-    c.name = row;
+    if (c.has_workspace) c.workspace = row.take_right(scene.s(62));
+    c.ms = row.take_right(scene.s(44));
+    c.name = row.take_left(std::min(std::ceil(longest_name) + 1, row.w()));
+    row.take_left(scene.s(8));
+    row.take_right(scene.s(2));
+    c.has_bar = row.w() >= scene.s(16);
+    if (c.has_bar) c.bar = row.take_left(std::min(row.w(), scene.s(72)));
     return c;
+}
+
+float longest_name(const Scene& scene) {
+    float longest = scene.paint.width("algorithm", scene.theme().small);
+    for (const engine::AlgorithmRow& row : scene.layer_info->rows)
+        longest = std::max(longest, scene.paint.width(row.name, scene.theme().text));
+    return longest;
 }
 
 const char* error_class_text(const std::string& error_class) {
@@ -72,9 +79,10 @@ void row_tip(Scene& scene, const engine::AlgorithmRow& row, const Figures::Row& 
         t.line({{"Click: the network uses it from the next pass on.", colors::dim, theme.small}});
 }
 
-void draw_row(Scene& scene, const engine::AlgorithmRow& row, int index, const Rect& place, double slowest) {
+void draw_row(Scene& scene, const engine::AlgorithmRow& row, int index, const Rect& place, float name_w,
+              double slowest) {
     const Theme& theme = scene.theme();
-    const Columns c = columns_of(scene, place);
+    const Columns c = columns_of(scene, place, name_w);
     const Figures::Row figures = scene.figures.row(row, index);
     ImGui::PushID(index);
     const Touch t = touch("row", place);
@@ -92,7 +100,7 @@ void draw_row(Scene& scene, const engine::AlgorithmRow& row, int index, const Re
     else
         list->AddCircle({dot_x, mid}, radius, colors::dim, 0, 1.2f * theme.scale);
     if (!row.applicable) {
-        Rect reason{c.bar.empty() ? c.ms.x0 : c.bar.x0, place.y0, place.x1 - scene.s(8), place.y1};
+        const Rect reason{c.name.x1 + scene.s(8), place.y0, place.x1 - scene.s(8), place.y1};
         scene.paint.text_in(c.name, row.name, colors::faint, theme.text, Align::left, Fit::elide);
         const std::string text = row.reason.empty() ? "not applicable" : row.reason;
         // The beginning says most: cut at the end.
@@ -128,9 +136,9 @@ void draw_row(Scene& scene, const engine::AlgorithmRow& row, int index, const Re
         scene.emit("algorithm " + quoted(scene.layer_info->name) + " " + quoted(row.name));
 }
 
-void draw_heads(Scene& scene, const Rect& place) {
+void draw_heads(Scene& scene, const Rect& place, float name_w) {
     const ImFont* font = scene.theme().small;
-    const Columns c = columns_of(scene, place);
+    const Columns c = columns_of(scene, place, name_w);
     scene.paint.text_in(c.name, "algorithm", colors::dim, font, Align::left, Fit::elide);
     scene.paint.text_in(c.ms, "ms", colors::dim, font, Align::right);
     if (c.has_workspace) scene.paint.text_in(c.workspace, "workspace", colors::dim, font, Align::right);
@@ -239,9 +247,12 @@ void draw_algorithm_panel(Scene& scene, Rect place) {
         if (row.applicable && figures.median_ms) slowest = std::max(slowest, *figures.median_ms);
     }
     const float wanted = static_cast<float>(rows.size()) * row_h;
-    const float room = std::max(row_h, place.h() - buttons_h - scene.s(16));
+    // Where there is room for little, the rows have it.
+    const bool with_buttons = place.h() - buttons_h - scene.s(16) >= std::min(wanted, 3 * row_h);
+    const float room = std::max(row_h, with_buttons ? place.h() - buttons_h - scene.s(16) : place.h());
     const float bar_w = wanted > room ? ImGui::GetStyle().ScrollbarSize : 0;
-    draw_heads(scene, {heads.x0 - scene.s(8), heads.y0, heads.x1 + scene.s(8) - bar_w, heads.y1});
+    const float name_w = longest_name(scene);
+    draw_heads(scene, {heads.x0 - scene.s(8), heads.y0, heads.x1 + scene.s(8) - bar_w, heads.y1}, name_w);
     const Rect table = place.take_top(std::min(wanted, room));
     const Rect wide{table.x0 - scene.s(8), table.y0, table.x1 + scene.s(8), table.y1};
     ImGui::SetCursorScreenPos({wide.x0, wide.y0});
@@ -255,7 +266,7 @@ void draw_algorithm_panel(Scene& scene, Rect place) {
         index = 0;
         for (const engine::AlgorithmRow& row : rows) {
             const float y = at.y + static_cast<float>(index) * row_h;
-            draw_row(scene, row, index++, {wide.x0, y, wide.x1 - bar_w, y + row_h}, slowest);
+            draw_row(scene, row, index++, {wide.x0, y, wide.x1 - bar_w, y + row_h}, name_w, slowest);
         }
         ImGui::SetCursorScreenPos({at.x, at.y + wanted - 1});
         ImGui::Dummy({1, 1});
@@ -263,7 +274,7 @@ void draw_algorithm_panel(Scene& scene, Rect place) {
     ImGui::EndChild();
     ImGui::PopStyleVar();
     place.take_top(scene.s(10));
-    if (place.h() >= buttons_h) draw_buttons(scene, place.take_top(buttons_h));
+    if (with_buttons && place.h() >= buttons_h) draw_buttons(scene, place.take_top(buttons_h));
     place.take_top(scene.s(16));
     draw_work(scene, place);
     draw_statistics_summary(scene, place);

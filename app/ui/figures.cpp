@@ -75,6 +75,12 @@ double Figures::viewer_bytes() const {
     return fixed_ ? 24 * mebi : static_cast<double>(input_.figures.viewer_bytes);
 }
 
+double Figures::staging_bytes() const {
+    if (!snapshot_.network || input_.figures.interop != "staged") return 0;
+    const network::MemoryReport report = memory();
+    return static_cast<double>(report.activations_bytes) * report.arenas;
+}
+
 network::MemoryReport Figures::memory() const {
     network::MemoryReport report;
     if (!snapshot_.network) return report;

@@ -28,6 +28,7 @@ class Figures {
     double atlas_ms() const;
     double latency_ms() const;
     double viewer_bytes() const;
+    double staging_bytes() const;  // copies of the activations for display; 0 where they are shared
     network::MemoryReport memory() const;
     std::size_t layer_workspace(int layer) const;
     std::size_t layer_weights(int layer) const;

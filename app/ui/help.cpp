@@ -29,6 +29,7 @@ constexpr Line lines[] = {
     {"M", "explore or lean mode"},
     {"A", "algorithms or statistics"},
     {"T", "charts or table of layers"},
+    {"Tab", "panes on both sides, or all room for the wall"},
     {"H  ?", "this page"},
 };
 

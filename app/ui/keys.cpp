@@ -88,6 +88,7 @@ void handle_keys(Scene& scene) {
         else if (scene.view.map >= 0)
             scene.emit("map none");
     }
+    if (pressed(ImGuiKey_Tab, false)) scene.emit(scene.view.sides_hidden ? "sides on" : "sides off");
     if (!scene.network || scene.network->layers.empty()) return;
     if (pressed(ImGuiKey_LeftArrow, true)) move_layer(scene, scene.layer - 1);
     if (pressed(ImGuiKey_RightArrow, true)) move_layer(scene, scene.layer + 1);

@@ -10,7 +10,7 @@ namespace convlens::ui {
 
 namespace {
 
-constexpr float card_width = 90, card_gap = 6;
+constexpr float card_width = 90, card_gap = 6, line_height = 14;
 constexpr int turns_each_pass = 4;          // cards redrawn when a pass is new, besides those never drawn
 constexpr std::int64_t most_channels = 32;  // of one aggregated picture
 
@@ -198,7 +198,8 @@ void LayerStrip::draw_picture(Scene& scene, const Rect& place, int layer) {
     }
     float fit =
         std::min(place.w() / static_cast<float>(cell.width), place.h() / static_cast<float>(cell.height));
-    if (fit > 1) fit = std::max(1.0f, std::floor(fit));
+    // Small pictures of one size beside each other read better than whole multiples, save for a few pixels.
+    if (fit > 4) fit = std::floor(fit);
     const float w = std::floor(static_cast<float>(cell.width) * fit),
                 h = std::floor(static_cast<float>(cell.height) * fit);
     const float x = std::floor(place.x0 + (place.w() - w) / 2),
@@ -234,7 +235,7 @@ void LayerStrip::draw_card(Scene& scene, const Rect& card, const Grid& grid, int
     inner.take_bottom(scene.s(4));
     std::string above, name;
     split_name(info, above, name);
-    const float line = scene.s(15);
+    const float line = scene.s(line_height);
     const bool roomy = inner.h() >= 3 * line;
     if (roomy && !info.outputs.empty() && info.outputs[0] >= 0) {
         const auto t = static_cast<std::size_t>(info.outputs[0]);
@@ -268,7 +269,7 @@ void LayerStrip::draw(Scene& scene, const Rect& place) {
     grid.card_h = inside.h();
     grid.pitch = grid.card_w + scene.s(card_gap);
     grid.picture_w = grid.card_w - scene.s(12);
-    grid.picture_h = std::max(0.0f, grid.card_h - scene.s(8 + 6 + 4 + 4 + 4) - 3 * scene.s(15));
+    grid.picture_h = std::max(0.0f, grid.card_h - scene.s(8 + 6 + 4 + 4 + 4) - 3 * scene.s(line_height));
     ImGui::PushClipRect({place.x0, place.y0}, {place.x1, place.y1}, true);
     const Painter::Scrolling scrolling(scene.paint);
     const Touch t = touch("strip", place);

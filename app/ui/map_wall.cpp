@@ -111,7 +111,7 @@ void MapWall::draw_header(Scene& scene, Rect place, const ColorRange& range) {
     const Theme& theme = scene.theme();
     const float mid = (place.y0 + place.y1) / 2;
     const std::string& name = scene.layer_info->name;
-    const float name_w = std::min(scene.paint.width(name, theme.title) + 1, place.w() * 0.4f);
+    const float name_w = std::min(scene.paint.width(name, theme.title) + 1, place.w() * 0.55f);
     float right = place.x1;
     const float least_x = place.x0 + name_w + scene.s(16);
     const bool each = scene.view.range == commands::RangePolicy::map;
@@ -167,7 +167,10 @@ void MapWall::draw_header(Scene& scene, Rect place, const ColorRange& range) {
         about = format_count(scene.maps.count) + (scene.maps.count == 1 ? " value" : " values");
     const Rect rest{least_x, place.y0, right, place.y1};
     if (rest.w() < scene.paint.width(about, theme.text)) return;
-    if (!scene.layer_info->summary.empty()) about += " \u00b7 " + scene.layer_info->summary;
+    if (!scene.layer_info->summary.empty()) {
+        const std::string whole = about + " \u00b7 " + scene.layer_info->summary;
+        if (scene.paint.width(whole, theme.text) <= rest.w()) about = whole;
+    }
     scene.paint.text_in(rest, about, colors::dim, theme.text, Align::left, Fit::elide);
 }
 

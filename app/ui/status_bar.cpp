@@ -47,7 +47,8 @@ void memory_tip(Scene& scene) {
            format_bytes(static_cast<double>(memory.activations_bytes)) +
                (memory.arenas > 1 ? " \u00d7 " + std::to_string(memory.arenas) + " arenas" : ""));
     t.pair("workspace", format_bytes(static_cast<double>(memory.workspace_bytes)));
-    t.pair("window (not counted)", format_bytes(scene.figures.viewer_bytes()));
+    t.pair("staging (not counted)", format_bytes(scene.figures.staging_bytes()));
+    t.pair("viewer (not counted)", format_bytes(scene.figures.viewer_bytes()));
 }
 
 void window_tip(Scene& scene) {

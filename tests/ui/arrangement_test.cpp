@@ -38,12 +38,30 @@ TEST(Arrangement, TheWallIsTheLastToGo) {
     EXPECT_EQ(full.left.w(), 248);
     EXPECT_EQ(full.right.w(), 408);
     EXPECT_EQ(full.foot.h(), 175);
-    EXPECT_EQ(full.strip.h(), 147);
+    EXPECT_EQ(full.strip.h(), 160);
     const Arrangement tiny = arrange(200, 100, 1, view);
     EXPECT_TRUE(tiny.left.empty() && tiny.right.empty() && tiny.strip.empty() && tiny.foot.empty());
     EXPECT_GE(tiny.wall.h(), 40);
     const Arrangement twice = arrange(3200, 1800, 2, view);
     EXPECT_EQ(twice.left.w(), 496);
+}
+
+TEST(Arrangement, HiddenSidesLeaveTheirRoomToTheWall) {
+    commands::ViewState view;
+    view.sides_hidden = true;
+    for (const float w : {200.0f, 800.0f, 1600.0f}) {
+        const Arrangement a = arrange(w, 900, 1, view);
+        EXPECT_TRUE(a.left.empty() && a.right.empty());
+        EXPECT_EQ(a.wall.w(), w);
+    }
+}
+
+TEST(Arrangement, TheWallIsWiderThanEachSide) {
+    for (const float w : {640.0f, 800.0f, 1024.0f, 1280.0f, 1600.0f}) {
+        const Arrangement a = arrange(w, 800, 1, {});
+        EXPECT_GT(a.wall.w(), a.left.w()) << w;
+        EXPECT_GE(a.wall.w() + 70, a.right.w()) << w;
+    }
 }
 
 }  // namespace

@@ -201,11 +201,11 @@ TEST(Draw, ClicksBecomeCommands) {
     for (int i = 0; i < 4; ++i) window.refresh();
     // The third card of the strip; a row of the algorithm table (the second one runs not yet); the tabs.
     EXPECT_TRUE(has(window.click(220, 100), "layer 2")) << "card";
-    EXPECT_TRUE(has(window.click(1280, 291), "algorithm block2.project.conv direct")) << "row";
-    EXPECT_TRUE(has(window.click(1330, 205), "tab statistics"));
-    EXPECT_TRUE(has(window.click(48, 370), "pause")) << "button";
+    EXPECT_TRUE(has(window.click(1280, 304), "algorithm block2.project.conv direct")) << "row";
+    EXPECT_TRUE(has(window.click(1330, 218), "tab statistics"));
+    EXPECT_TRUE(has(window.click(48, 383), "pause")) << "button";
     // Rows that don't apply take no clicks.
-    EXPECT_TRUE(window.click(1280, 363).empty());
+    EXPECT_TRUE(window.click(1280, 376).empty());
 }
 
 TEST(Draw, KeysBecomeCommands) {
@@ -219,6 +219,7 @@ TEST(Draw, KeysBecomeCommands) {
     EXPECT_TRUE(has(window.press(ImGuiKey_DownArrow), "map 18"));
     EXPECT_TRUE(has(window.press(ImGuiKey_UpArrow), "map 16"));
     EXPECT_TRUE(has(window.press(ImGuiKey_Escape), "map none"));
+    EXPECT_TRUE(has(window.press(ImGuiKey_Tab), "sides off"));
     EXPECT_TRUE(has(window.type(" "), "pause"));
     EXPECT_TRUE(has(window.type("m"), "mode lean"));
     EXPECT_TRUE(has(window.type("t"), "foot table"));
@@ -235,7 +236,7 @@ TEST(Draw, HoverShowsTheElementWhosePixelItIs) {
     const TensorDesc& desc = photo().info().tensors[13].desc;
     ASSERT_EQ(tiles.size(), 96u);
     // The pane begins where tile 0 begins: left pane, its inset; strip and header above.
-    const float x0 = 248 + 12, y0 = 40 + 147 + 4 + 40;
+    const float x0 = 248 + 12, y0 = 40 + 160 + 4 + 40;
     for (const std::size_t m : {std::size_t{0}, std::size_t{17}, std::size_t{95}}) {
         const render::AtlasTile& t = tiles[m];
         EXPECT_EQ(t.address,
