@@ -8,6 +8,7 @@
 
 #include "convlens/plan.h"
 #include "primitives/algorithm.h"
+#include "primitives/split_mix.h"
 
 namespace convlens {
 namespace {
@@ -44,15 +45,8 @@ class AlignedBuffer {
     std::size_t bytes_ = 0;
 };
 
-// SplitMix64: small, seedable, the same everywhere.
-struct Random {
-    std::uint64_t state;
-    std::uint64_t next() {
-        std::uint64_t z = (state += 0x9e3779b97f4a7c15u);
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return z ^ (z >> 31);
-    }
+struct Random : SplitMix64 {
+    using SplitMix64::SplitMix64;
     // Uniform with zero mean and unit variance.
     float unit() { return (static_cast<float>(next() >> 40) * 0x1p-24f - 0.5f) * 3.4641016f; }
 };

@@ -74,10 +74,13 @@ struct Program {
             ->type_name("N")
             ->check(range(0, 1024))
             ->group("Everywhere");
-        app.add_option("--seed", common.seed, "of everything random")->type_name("N")->group("Everywhere");
+        app.add_option("--seed", common.seed, "of noise patterns and of measurements on random data (1)")
+            ->type_name("N")
+            ->group("Everywhere");
         app.add_flag("--validation", common.validation, "check Vulkan's use by its validation layers")
             ->group("Everywhere");
-        app.add_flag("--verbose", common.verbose, "more messages")->group("Everywhere");
+        app.add_flag("--verbose", common.verbose, "what was planned and timed (run), every message (view)")
+            ->group("Everywhere");
     }
 
     void add_view() {

@@ -49,6 +49,21 @@ std::map<std::string, std::string> algorithms_of(const std::vector<std::string>&
     return out;
 }
 
+// What --verbose says of a plan: which algorithms were chosen how often, and the memory they work in.
+std::string plan_text(const network::Executor& executor, const Dims& dims, double planning_ms) {
+    std::map<std::string, int> counts;
+    for (const network::Layer& layer : executor.layers()) ++counts[layer.plan.algorithm];
+    std::string chosen;
+    for (const auto& [algorithm, count] : counts)
+        chosen += (chosen.empty() ? "" : ", ") + std::to_string(count) + " " + algorithm;
+    const network::MemoryReport memory = executor.memory();
+    return "planned " + std::to_string(executor.layers().size()) + " layers for an input of " + dims.text() +
+           " in " + std::to_string(std::lround(planning_ms)) + " ms: " + chosen + "; weights " +
+           std::to_string(memory.weights_bytes) + ", activations " +
+           std::to_string(memory.activations_bytes) + ", workspace " +
+           std::to_string(memory.workspace_bytes) + " bytes";
+}
+
 // Everything about the model that stays from picture to picture.
 struct Session {
     const RunOptions& options;
@@ -105,7 +120,10 @@ struct Session {
         o.mode = mode_of(options.mode);
         o.algorithms = algorithms;
         o.input_dims[model->inputs().front().name] = dims;
-        return std::make_unique<network::Executor>(context, model, o);
+        const double start = input::now_ms();
+        auto planned = std::make_unique<network::Executor>(context, model, o);
+        if (options.verbose) note(plan_text(*planned, dims, input::now_ms() - start));
+        return planned;
     }
 };
 
@@ -149,6 +167,8 @@ void measure(const Session& session, network::Executor& executor, Context& conte
         if (late && pass >= warmup) break;
     }
     result.times = timer.times();
+    if (options.verbose)
+        note("timed passes for " + std::to_string(std::lround(input::now_ms() - start)) + " ms");
     if (options.trace.empty()) return;
     const double first = input::now_ms();
     double began = 0;
@@ -185,7 +205,7 @@ class Runner {
         : session_(session), result_(result), inputs_(inputs) {}
 
     void run_source(const std::string& text) {
-        const std::unique_ptr<input::Source> source = input::open_source(text);
+        const std::unique_ptr<input::Source> source = input::open_source(text, session_.options.seed);
         const int first = source->position(), count = source->count();
         inputs_ += static_cast<std::size_t>(count - 1);
         do {
@@ -242,6 +262,8 @@ void print(const RunOptions& options, const RunResult& result) {
 int run(const RunOptions& options) {
     check_precision(options.precision);
     mode_of(options.mode);
+    if (options.json == "-" && options.trace == "-")
+        refuse("--json and --trace can't both be written to standard output: give one of them a file");
     Session session(options);
     RunResult result;
     result.model_name = session.model->name();

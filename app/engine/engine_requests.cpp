@@ -73,7 +73,7 @@ void Engine::Impl::take_up_network(Requests& requests) {
             change.frame = requests.frame;
             change.has_frame = true;
         } else if (requests.input) {
-            opened = input::open_source(*requests.input);
+            opened = input::open_source(*requests.input, this->options.seed);
             change.frame = opened->current();
             change.has_frame = true;
         }

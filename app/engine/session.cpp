@@ -32,12 +32,6 @@ AlgorithmRow row_of(const Candidate& candidate) {
 
 }  // namespace
 
-int default_side_limit(const std::map<std::string, std::string>& metadata, Backend backend) {
-    const auto output = metadata.find("convlens.output");
-    const bool picture = output != metadata.end() && output->second.find("picture:") != std::string::npos;
-    return picture && backend == Backend::cpu ? 96 : 0;
-}
-
 Session::Session(Context& context, std::shared_ptr<const network::Model> model, const SessionOptions& options,
                  input::FramePtr frame)
     : context_(context),
@@ -80,8 +74,8 @@ Dims Session::wanted_dims() const {
 }
 
 input::NetworkInput Session::prepare(const input::Frame& frame) const {
-    const int side = options_.side_limit > 0 ? options_.side_limit
-                                             : default_side_limit(model_->metadata(), context_.backend());
+    int side = options_.side_limit;
+    if (side <= 0 && context_.backend() == Backend::cpu) side = input::default_side_limit(model_->metadata());
     // One scale of the pyramid: faces of a fifth of the picture's shorter side fill the window.
     const double smallest_face = std::max(static_cast<double>(preprocessing_.pyramid_smallest),
                                           std::min(frame.width, frame.height) / 5.0);

@@ -128,8 +128,4 @@ class Session {
     measure::Histogram histogram_;
 };
 
-// Default longer side for networks of any picture size: 96 pixels where the output is a picture (so that the
-// network stays live on a processor), else 0 (no limit).
-int default_side_limit(const std::map<std::string, std::string>& metadata, Backend backend);
-
 }  // namespace convlens::engine

@@ -8,6 +8,7 @@
 
 #include "app/input/source.h"
 #include "convlens/error.h"
+#include "primitives/split_mix.h"
 
 namespace convlens::input {
 namespace {
@@ -17,6 +18,7 @@ constexpr int max_pattern_side = 4096;
 struct Options {
     std::string text;
     int width = 224, height = 224;
+    std::uint64_t seed = 1;  // where the text states none
     std::map<std::string, double> values;
     double get(const std::string& name, double otherwise) const {
         const auto found = values.find(name);
@@ -98,14 +100,10 @@ void draw_grating(const Options& options, Frame& frame) {
 }
 
 void draw_noise(const Options& options, Frame& frame) {
-    // splitmix64: a bijection of a counter, so that it's the same everywhere.
-    auto state = static_cast<std::uint64_t>(options.get("seed", 1));
-    for (std::uint8_t& value : frame.rgb) {
-        std::uint64_t z = (state += 0x9E3779B97F4A7C15u);
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-        value = static_cast<std::uint8_t>((z ^ (z >> 31)) >> 56);
-    }
+    const auto stated = options.values.find("seed");
+    SplitMix64 bits(stated == options.values.end() ? options.seed
+                                                   : static_cast<std::uint64_t>(stated->second));
+    for (std::uint8_t& value : frame.rgb) value = static_cast<std::uint8_t>(bits.next() >> 56);
 }
 
 const std::vector<Pattern>& patterns() {
@@ -170,7 +168,7 @@ std::vector<std::string> pattern_names() {
     return names;
 }
 
-FramePtr make_pattern(const std::string& text) {
+FramePtr make_pattern(const std::string& text, std::uint64_t seed) {
     std::vector<std::string> words;
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t colon = std::min(text.find(':', at), text.size());
@@ -184,6 +182,7 @@ FramePtr make_pattern(const std::string& text) {
                     "pattern:" + text + ": there is no such pattern: take one of " + joined(pattern_names()));
     Options options;
     options.text = text;
+    options.seed = seed;
     for (std::size_t i = 1; i < words.size(); ++i) parse_option(words[i], *found, options);
     auto frame = std::make_shared<Frame>();
     frame->width = options.width;

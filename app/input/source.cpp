@@ -125,11 +125,11 @@ bool has_picture_name(const std::string& path) {
     return ends_with_one_of(path, {".jpg", ".jpeg", ".png", ".bmp", ".tga", ".ppm", ".pgm", ".pnm", ".gif"});
 }
 
-std::unique_ptr<Source> open_source(const std::string& text) {
+std::unique_ptr<Source> open_source(const std::string& text, std::uint64_t seed) {
     const std::string instead = "give a picture, a folder, or pattern:NAME";
     if (text.empty()) throw Error(Status::bad_parameter, "the input is empty: " + instead);
     if (text.rfind("pattern:", 0) == 0)
-        return std::make_unique<StillSource>(text, make_pattern(text.substr(8)));
+        return std::make_unique<StillSource>(text, make_pattern(text.substr(8), seed));
     std::error_code error;
     const fs::file_status status = fs::status(text, error);
     if (fs::is_directory(status)) return std::make_unique<FolderSource>(text);

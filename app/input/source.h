@@ -2,6 +2,7 @@
 // same face).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,7 +33,8 @@ class Source {
 
 // SRC as on the command line: a picture, a folder, `pattern:NAME`. Throws Error(bad_parameter) naming it and
 // the remedy; `camera`, `draw` and video files say that this build has no module for them.
-std::unique_ptr<Source> open_source(const std::string& text);
+// `seed` is that of patterns which state none.
+std::unique_ptr<Source> open_source(const std::string& text, std::uint64_t seed = 1);
 
 // "impulse", "edge", "checker", "gradient", "grating", "noise". Options follow after colons, in any order:
 //   WxH                 size, 1 to 4096 a side (224x224)
@@ -41,10 +43,10 @@ std::unique_ptr<Source> open_source(const std::string& text);
 //   checker  cell=      side of a square in pixels (16)
 //   gradient angle=     direction from black to white (0)
 //   grating  frequency= cycles per 100 pixels (5)   angle= (0)   phase= in degrees (0)
-//   noise    seed= (1)  uniform, every plane by itself; the same on every machine
+//   noise    seed= (that of --seed, 1)  uniform, every plane by itself; the same on every machine
 std::vector<std::string> pattern_names();
 // `text` without "pattern:". Throws Error(bad_parameter) naming the option and what is allowed.
-FramePtr make_pattern(const std::string& text);
+FramePtr make_pattern(const std::string& text, std::uint64_t seed = 1);
 
 // File names that a folder source takes for pictures: .jpg .jpeg .png .bmp .tga .ppm .pgm .pnm .gif
 bool has_picture_name(const std::string& path);

@@ -70,6 +70,7 @@ void Executor::Impl::build() {
     Program program = lower(*model, options.input_dims, options.default_side);
     if (options.mode == Mode::lean) fuse(program);
     const Layout layout = assign_layouts(program);
+    make_names_unique(program);
     describe_tensors(program, layout);
     place_tensors(program);
     allocate_arenas();
@@ -535,7 +536,9 @@ std::optional<double> Executor::layer_error(int layer, int arena) const {
         if (!same)
             worst = std::max(worst, std::isfinite(error) ? error : std::numeric_limits<double>::infinity());
     });
-    return largest > 0 ? worst / largest : worst;
+    // As the finder says it: any difference from zeros is beyond measure.
+    if (worst == 0) return 0.0;
+    return largest > 0 ? worst / largest : std::numeric_limits<double>::infinity();
 }
 
 std::vector<float> Executor::copy(int tensor, int arena) const {

@@ -1,6 +1,8 @@
 #include "app/network/program.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_set>
 
 namespace convlens::network {
 
@@ -159,6 +161,30 @@ std::vector<float> plain_weights(const Weights& weights, const Problem& problem)
     for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = static_cast<float>(values[i] * weights.scale[i / run]);
     return values;
+}
+
+namespace {
+
+void distinguish(std::string& name, std::unordered_set<std::string>& taken) {
+    if (taken.insert(name).second) return;
+    for (int number = 2;; ++number) {
+        const std::string other = name + "#" + std::to_string(number);
+        if (!taken.insert(other).second) continue;
+        name = other;
+        return;
+    }
+}
+
+}  // namespace
+
+void make_names_unique(Program& program) {
+    std::unordered_set<std::string> layers, tensors;
+    for (Operation& operation : program.operations) distinguish(operation.name, layers);
+    // The network's own inputs and outputs keep their names.
+    for (const bool own : {true, false})
+        for (ProgramTensor& tensor : program.tensors)
+            if ((tensor.is_input || tensor.is_output) == own && !tensor.name.empty())
+                distinguish(tensor.name, tensors);
 }
 
 Uses uses_of(const Program& program) {

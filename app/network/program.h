@@ -71,6 +71,10 @@ struct Program {
     std::vector<int> inputs, outputs;   // tensors
 };
 
+// Layers and tensors are asked for by name, but a file may repeat the names of nodes, or use those that
+// lowering makes: later ones get a '#' and a number.
+void make_names_unique(Program& program);
+
 // For each tensor the operation that makes it (-1: an input or nobody) and those that read it, in order.
 struct Uses {
     std::vector<int> maker;

@@ -2,27 +2,22 @@
 #include <cmath>
 
 #include "app/network/graph.h"
+#include "primitives/split_mix.h"
 
 namespace convlens::network {
 
 namespace {
 
-// splitmix64; the same numbers on every platform: only integer steps and one division by a power of two.
 class Generator {
   public:
-    explicit Generator(std::uint64_t seed) : state_(seed) {}
-    // Uniform in [-1, 1).
+    explicit Generator(std::uint64_t seed) : bits_(seed) {}
+    // Uniform in [-1, 1); exact, so the same on every machine.
     float next() {
-        state_ += 0x9e3779b97f4a7c15ull;
-        std::uint64_t z = state_;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-        z ^= z >> 31;
-        return static_cast<float>(static_cast<std::int32_t>(z >> 40) - (1 << 23)) / 8388608.0f;
+        return static_cast<float>(static_cast<std::int32_t>(bits_.next() >> 40) - (1 << 23)) / 8388608.0f;
     }
 
   private:
-    std::uint64_t state_;
+    SplitMix64 bits_;
 };
 
 // What a constant means to the node that reads it.

@@ -50,6 +50,8 @@ bool Swapchain::rebuild(int width, int height) {
                   std::clamp(static_cast<std::uint32_t>(std::max(height, 0)),
                              capabilities.minImageExtent.height, capabilities.maxImageExtent.height)};
     if (extent.width == 0 || extent.height == 0) return false;
+    // Until all of the new pictures are there: an error half-way must not leave a list that is too short.
+    out_of_date_ = true;
     // Presentation has no timeline: an idle queue is the one proof that the old pictures are free.
     check(vkDeviceWaitIdle(device_.handle()), "Waiting for the window's pictures");
     destroy_pictures();

@@ -122,6 +122,28 @@ TEST(Executor, LeanMarksWhatIsOverwrittenAndKeepsPinnedTensors) {
     EXPECT_TRUE(pinned);
 }
 
+TEST(Executor, LayersAndTensorsHaveNamesOfTheirOwn) {
+    // Sum makes layers "s", "s/1", ... and tensors of such names; other nodes and values claim them too.
+    Builder b(13);
+    b.input("X", {1, 2, 3, 4}).output("y");
+    b.node("Sum", {"X", "X", "X", "X"}, {"s/1"}).set_name("s");
+    b.node("Relu", {"s/1"}, {"s/2"}).set_name("s/1");
+    b.node("Sum", {"s/2", "X", "X"}, {"s/2#2"}).set_name("s");
+    b.node("Relu", {"s/2#2"}, {"y"}).set_name("s/2");
+    const auto model = Model::parse(b.bytes(), "");
+    for (const Mode mode : {Mode::explore, Mode::lean}) {
+        ExecutorOptions options;
+        options.mode = mode;
+        Executor executor(context(), model, options);
+        std::set<std::string> layers, tensors;
+        for (const Layer& layer : executor.layers())
+            EXPECT_TRUE(layers.insert(layer.name).second) << layer.name;
+        for (const Tensor& tensor : executor.tensors())
+            EXPECT_TRUE(tensors.insert(tensor.name).second) << tensor.name;
+        EXPECT_TRUE(tensors.contains("y"));
+    }
+}
+
 TEST(Executor, ReshapesAndTransposesKeepLogicalOrder) {
     // Channel shuffle of 2 groups of 3 and a slice, after a convolution whose result lies channels-last.
     Builder b(13);
