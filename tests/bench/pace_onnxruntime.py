@@ -41,9 +41,9 @@ def onnxruntime_ms(s, x, passes):
     return statistics.median(times)
 
 
-def convlens_report(program, model, mode, passes, threads):
+def convlens_report(program, model, mode, passes, threads, extra=()):
     run = subprocess.run([program, 'run', str(model), str(ROOT / 'assets/photos/chelsea.jpg'), '--mode', mode, '--json', '-',
-                          '--threads', str(threads), '--passes', str(passes)], capture_output=True, text=True, check=True)
+                          '--threads', str(threads), '--passes', str(passes), *extra], capture_output=True, text=True, check=True)
     return json.loads(run.stdout[run.stdout.index('{'):])
 
 
