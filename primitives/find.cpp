@@ -3,11 +3,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <new>
 #include <utility>
 
 #include "convlens/plan.h"
 #include "primitives/algorithm.h"
+#include "primitives/aligned_buffer.h"
 #include "primitives/split_mix.h"
 
 namespace convlens {
@@ -18,32 +18,6 @@ using Clock = std::chrono::steady_clock;
 double milliseconds(Clock::duration duration) {
     return std::chrono::duration<double, std::milli>(duration).count();
 }
-
-class AlignedBuffer {
-  public:
-    AlignedBuffer() = default;
-    explicit AlignedBuffer(std::size_t bytes) : bytes_(bytes) {
-        if (bytes == 0) return;
-        data_ = ::operator new (bytes, std::align_val_t{64}, std::nothrow);
-        if (data_ == nullptr)
-            throw Error(Status::runtime_failure,
-                        "not enough memory for a buffer of " + std::to_string(bytes) + " bytes");
-    }
-    AlignedBuffer(AlignedBuffer&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
-    AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
-        std::swap(data_, other.data_);
-        std::swap(bytes_, other.bytes_);
-        return *this;
-    }
-    ~AlignedBuffer() { ::operator delete (data_, std::align_val_t{64}); }
-    void* data() const { return data_; }
-    std::size_t bytes() const { return bytes_; }
-
-  private:
-    void* data_ = nullptr;
-    std::size_t bytes_ = 0;
-};
 
 struct Random : SplitMix64 {
     using SplitMix64::SplitMix64;

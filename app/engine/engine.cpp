@@ -195,6 +195,17 @@ bool Engine::Impl::must_run() const {
     return refresh_due || !paused;
 }
 
+void Engine::Impl::turn(bool asked, Requests& requests) {
+    if (asked) take_up(requests);
+    const bool published = must_run() && pass();
+    if (session != nullptr && next == nullptr && session->last_arena() >= 0) {
+        if (measure_due) measure();
+        find_faces();
+        take_error();
+    }
+    if (asked && !published) publish_again();
+}
+
 void Engine::Impl::loop() {
     for (;;) {
         Requests requests;
@@ -208,14 +219,13 @@ void Engine::Impl::loop() {
             requests = std::exchange(pending, {});
             ticket = taken = posted;
         }
-        if (asked) take_up(requests);
-        const bool published = must_run() && pass();
-        if (session != nullptr && next == nullptr && session->last_arena() >= 0) {
-            if (measure_due) measure();
-            find_faces();
-            take_error();
+        try {
+            turn(asked, requests);
+        } catch (const std::exception& error) {
+            // Want of memory in what surrounds a pass: the program goes on with what it shows.
+            say(Message::Kind::error, error.what());
+            broken = true;
         }
-        if (asked && !published) publish_again();
         {
             const std::lock_guard lock(mutex);
             if (current() == nullptr || broken) {

@@ -58,6 +58,7 @@ struct Engine::Impl {
 
     // The engine's thread.
     void loop();
+    void turn(bool asked, Requests& requests);  // of the loop: what was asked for, and at most one pass
     bool must_run() const;
     Session* current() const { return next != nullptr ? next.get() : session.get(); }
     void take_up(Requests& requests);

@@ -1,39 +1,15 @@
 // The executor's inside: planned layers and the buffers that they read.
 #pragma once
 
-#include <cstdlib>
 #include <map>
 #include <memory>
-#include <new>
 #include <vector>
 
 #include "app/network/executor.h"
 #include "app/network/program.h"
+#include "primitives/aligned_buffer.h"
 
 namespace convlens::network {
-
-// 64-byte aligned host memory.
-class AlignedBuffer {
-  public:
-    AlignedBuffer() = default;
-    explicit AlignedBuffer(std::size_t bytes) : bytes_(bytes) {
-        if (bytes == 0) return;
-        data_.reset(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
-        if (!data_)
-            throw Error(Status::runtime_failure,
-                        "out of memory for " + std::to_string(bytes) + " bytes of weights or workspace");
-    }
-    std::byte* data() const { return data_.get(); }
-    float* floats() const { return reinterpret_cast<float*>(data_.get()); }
-    std::size_t bytes() const { return bytes_; }
-
-  private:
-    struct Free {
-        void operator()(std::byte* p) const { std::free(p); }
-    };
-    std::unique_ptr<std::byte, Free> data_;
-    std::size_t bytes_ = 0;
-};
 
 // The smallest problem-side view of a strided tensor: walks its elements in row-major order.
 template <class Body>
