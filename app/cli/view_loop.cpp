@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -257,10 +256,7 @@ void ViewLoop::run_commands(const std::vector<std::string>& lines) {
 
 void ViewLoop::take_dropped() {
     std::vector<std::string> lines;
-    for (const auto& file : renderer_.take_dropped_files()) {
-        const bool model = std::filesystem::path(file).extension() == ".onnx";
-        lines.push_back((model ? "model " : "input ") + quoted(file));
-    }
+    for (const auto& file : renderer_.take_dropped_files()) lines.push_back("drop " + quoted(file));
     run_commands(lines);
 }
 

@@ -1,4 +1,6 @@
 // Commands that change what is computed.
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "app/commands/arguments.h"
@@ -36,6 +38,18 @@ void run_model(CommandContext& context, Arguments a) {
 void run_input(CommandContext& context, Arguments a) {
     expect_count("input", a, 1, 1);
     context.engine.open_input(resolved(a[0], context.host.pictures()));
+}
+
+// What a file that is dropped onto the window means.
+void run_drop(CommandContext& context, Arguments a) {
+    expect_count("drop", a, 1, 1);
+    std::string extension = std::filesystem::path(a[0]).extension();
+    std::transform(extension.begin(), extension.end(), extension.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (extension == ".onnx")
+        run_model(context, a);
+    else
+        context.engine.open_input(a[0]);
 }
 
 void run_next(CommandContext& context, Arguments a) {
@@ -102,6 +116,8 @@ void run_times(CommandContext& context, Arguments a) {
 constexpr Command rows[] = {
     {"model", "NAME|PATH", "Opens a model: a bundled one by name, or an ONNX file.", "", run_model},
     {"input", "SRC", "Shows the network a picture, a folder, or pattern:NAME.", "", run_input},
+    {"drop", "PATH", "As if the file or folder were dropped onto the window: a model or an input.", "",
+     run_drop},
     {"next", "", "The next picture of the folder.", "N", run_next},
     {"previous", "", "The previous picture of the folder.", "P", run_previous},
     {"side", "PIXELS|auto", "The longer side to which pictures are brought for networks of any picture size.",

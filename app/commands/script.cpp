@@ -15,8 +15,8 @@ namespace {
 
 // After these the lines that follow mean the network that comes of it.
 bool changes_network(const std::string& command) {
-    static constexpr std::array<std::string_view, 7> names = {"model", "input",     "next", "previous",
-                                                              "side",  "algorithm", "mode"};
+    static constexpr std::array<std::string_view, 8> names = {"model",    "input", "drop",      "next",
+                                                              "previous", "side",  "algorithm", "mode"};
     return std::find(names.begin(), names.end(), command) != names.end();
 }
 

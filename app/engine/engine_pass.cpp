@@ -1,6 +1,7 @@
 // Passes, what is said about them, and measurements.
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <utility>
 
 #include "app/engine/clock.h"
@@ -114,7 +115,9 @@ void Engine::Impl::publish_again() {
 std::string Engine::Impl::input_text() const {
     if (source == nullptr) return current() != nullptr ? current()->frame()->name : "";
     if (source->count() <= 1) return source->current()->name;
-    return source->text() + " " + std::to_string(source->position() + 1) + " of " +
+    std::filesystem::path folder = std::filesystem::path(source->text()).lexically_normal();
+    if (!folder.has_filename()) folder = folder.parent_path();
+    return folder.filename().string() + "/ " + std::to_string(source->position() + 1) + " of " +
            std::to_string(source->count());
 }
 

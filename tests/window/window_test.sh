@@ -66,7 +66,7 @@ xdotool windowminimize "$window"; sleep 0.5; xdotool windowmap "$window"; sleep 
 alive minimising
 # Click "Measure all" in the algorithm table (its place at 1600x900), then close at once, while the finder measures.
 wmctrl -i -a "$window"; sleep 0.5
-xdotool mousemove --window "$window" 1267 471 click 1; sleep 0.2
+xdotool mousemove --window "$window" 1267 484 click 1; sleep 0.2
 wmctrl -i -c "$window"
 for _ in $(seq 150); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
 kill -0 "$pid" 2>/dev/null && fail "the program did not end within 15 s of closing its window"
@@ -74,4 +74,9 @@ wait "$pid"; status=$?
 pid=
 [ "$status" = 0 ] || fail "exit status $status after closing"
 grep -q '"validation_messages": *0' "$work/report.json" || fail "validation messages, or no report: $(grep validation "$work/report.json")"
+# What is remembered: the size, the model, the input.
+state=$work/config/convlens/state
+for line in width=1600 height=900 "model=.*efficientnet-lite0.onnx"; do
+  grep -q "^$line\$" "$state" || fail "the window's state file lacks $line: $(cat "$state")"
+done
 echo "1 passed, 0 failed"
