@@ -87,8 +87,9 @@ void parse_resize(const Value& value, Preprocessing& out) {
         } else if (name == "pyramid") {
             method(Preprocessing::Resize::pyramid);
             out.pyramid_factor = value.number(text);
-            if (!(out.pyramid_factor > 0 && out.pyramid_factor < 1))
-                value.refuse("the factor must lie between 0 and 1");
+            // Closer to 1 there would be no end of scales.
+            if (!(out.pyramid_factor > 0 && out.pyramid_factor <= 0.95))
+                value.refuse("the factor must lie between 0 and 0.95");
         } else if (name == "smallest") {
             out.pyramid_smallest = value.side(text);
         } else if (name == "none") {
@@ -145,6 +146,15 @@ double limit_scale(const Frame& frame, int side_limit) {
     return side_limit > 0 && longer > side_limit ? static_cast<double>(side_limit) / longer : 1.0;
 }
 
+// A narrow picture whose shorter side is brought to a network's window would have no end in the other
+// direction.
+void check_network_side(const Frame& frame, int width, int height) {
+    if (width > max_network_side || height > max_network_side)
+        throw Error(Status::bad_parameter, "'" + frame.name + "' of " + std::to_string(frame.width) + "x" +
+                                               std::to_string(frame.height) +
+                                               " is too narrow for this network: crop it");
+}
+
 Plan plan_shorter(const Frame& frame, const Preprocessing& p, int fixed_width, int fixed_height) {
     const int shorter = std::min(frame.width, frame.height);
     Plan plan;
@@ -161,6 +171,7 @@ Plan plan_shorter(const Frame& frame, const Preprocessing& p, int fixed_width, i
                     "the model's input of " + std::to_string(width) + "x" + std::to_string(height) +
                         " is larger than the resized picture of " + std::to_string(plan.width) + "x" +
                         std::to_string(plan.height) + ": convlens.input.resize must say more");
+    check_network_side(frame, width, height);
     plan.window = {(plan.width - width) / 2, (plan.height - height) / 2, width, height};
     return plan;
 }
@@ -174,10 +185,7 @@ Plan plan_pyramid(const Frame& frame, const Preprocessing& p, int side_limit, do
         scale = std::min(scale, static_cast<double>(side_limit) / std::max(frame.width, frame.height));
     scale = std::max(scale, static_cast<double>(p.pyramid_smallest) / shorter);
     Plan plan = plan_scaled(frame, scale);
-    if (plan.width > max_network_side || plan.height > max_network_side)
-        throw Error(Status::bad_parameter, "'" + frame.name + "' of " + std::to_string(frame.width) + "x" +
-                                               std::to_string(frame.height) +
-                                               " is too narrow for this network: crop it");
+    check_network_side(frame, plan.width, plan.height);
     plan = whole(std::max(plan.width, p.pyramid_smallest), std::max(plan.height, p.pyramid_smallest));
     return plan;
 }

@@ -222,6 +222,22 @@ TEST(PreprocessErrors, KeyAndValueAreNamed) {
     }
 }
 
+TEST(PreprocessErrors, NarrowPicturesDoNotGrowWithoutEnd) {
+    for (const char* resize : {"shorter=256", "pyramid=0.7 smallest=12"}) {
+        const auto p = parse_preprocessing({{"convlens.input.resize", resize}});
+        for (const auto& [width, height] : {std::pair(4096, 2), std::pair(2, 4096), std::pair(4096, 1)}) {
+            try {
+                (void)preprocess(*noise(width, height, 1), p, {1, 3, -1, -1});
+                FAIL() << resize << " of " << width << "x" << height;
+            } catch (const Error& error) {
+                EXPECT_EQ(error.status(), Status::bad_parameter);
+                EXPECT_NE(std::string(error.what()).find("too narrow"), std::string::npos) << error.what();
+            }
+        }
+    }
+    EXPECT_THROW(parse_preprocessing({{"convlens.input.resize", "pyramid=0.99999"}}), Error);
+}
+
 TEST(PreprocessErrors, NotAPicture) {
     for (const Dims& dims : {Dims{1, 3, 8}, Dims{1, 2, 8, 8}, Dims{}, Dims{1, 3, 0, 8}, Dims{1, 3, 4, 8, 8}})
         EXPECT_THROW(preprocess(*noise(4, 4, 1), {}, dims), Error) << dims.text();
