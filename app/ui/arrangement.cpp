@@ -10,7 +10,7 @@ namespace {
 constexpr float status_height = 40;
 constexpr float least_wall_w = 260, least_wall_h = 150;
 constexpr float least_left = 150, least_right = 290, least_strip = 56, least_foot = 110;
-constexpr float most_left_share = 0.3f, most_right_share = 0.4f;
+constexpr float most_left_share = 0.3f, most_right_share = 0.37f;
 
 // A wish cut down to what is there; 0 when that is less than is useful.
 float granted(float wish, float least, float room) {

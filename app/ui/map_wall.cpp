@@ -368,8 +368,17 @@ void MapWall::draw_probe_tip(Scene& scene, const Rect& pane, const ColorRange& s
     if (!probe_of_mouse_) {
         if (x < 0 || y < 0 || x >= pane.w() || y >= pane.h()) return;
         const auto px = pane.x0 + static_cast<float>(x), py = pane.y0 + static_cast<float>(y);
-        ImGui::GetWindowDrawList()->AddCircle({px, py}, scene.s(4), colors::accent, 0,
-                                              1.5f * scene.theme().scale);
+        const TileEdges edges = layout_.tile(probe.channel, view_);
+        const auto w = static_cast<float>(edges.width()) / static_cast<float>(scene.maps.width),
+                   h = static_cast<float>(edges.height()) / static_cast<float>(scene.maps.height);
+        // Around the element where it is large enough to be seen, so that its number stays readable.
+        if (w >= scene.s(12) && h >= scene.s(12))
+            scene.paint.frame({std::floor(px - w / 2), std::floor(py - h / 2), std::floor(px + w / 2),
+                               std::floor(py + h / 2)},
+                              colors::accent, 0, scene.s(2));
+        else
+            ImGui::GetWindowDrawList()->AddCircle({px, py}, scene.s(4), colors::accent, 0,
+                                                  1.5f * scene.theme().scale);
     }
     const ColorRange range = range_of_map(scene, probe.channel, shared);
     const Theme& theme = scene.theme();

@@ -162,7 +162,7 @@ float draw_readings(Scene& scene, const Rect& place, float least_x) {
 bool place_chip(Scene& scene, float& x, float right, float mid, std::string_view label,
                 std::string_view value, bool menu, float most, Rect& place) {
     const float least =
-        scene.paint.width(label, scene.theme().text) + scene.s(menu ? 40.0f : 26.0f) + scene.s(36);
+        scene.paint.width(label, scene.theme().text) + scene.s(menu ? 40.0f + 36.0f : 26.0f + 110.0f);
     float w = std::min(chip_width(scene, label, value, menu), scene.s(most));
     w = std::min(std::max(w, std::min(least, w)), right - x);
     if (w < std::min(least, chip_width(scene, label, value, menu))) return false;
@@ -218,8 +218,8 @@ void draw_status_bar(Scene& scene, const Rect& place) {
     draw_chooser(scene, chip_place, "models", "model", scene.input.models, model,
                  "No models found. Drop an .onnx file here.");
     const std::string source = scene.snapshot.input_text.empty() ? "none" : scene.snapshot.input_text;
-    if (place_chip(scene, x, right, mid, "Input", file_stem(source), true, 220, chip_place) &&
-        chip(scene, "input chip", chip_place, "Input", file_stem(source), true))
+    if (place_chip(scene, x, right, mid, "Input", source, true, 220, chip_place) &&
+        chip(scene, "input chip", chip_place, "Input", source, true))
         ImGui::OpenPopup("inputs");
     draw_chooser(scene, chip_place, "inputs", "input", scene.input.pictures, file_stem(source),
                  "No pictures found. Drop one here.");
