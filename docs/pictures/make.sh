@@ -10,10 +10,12 @@ draw() {  # NAME MODEL INPUT
   "$convlens" view "assets/models/$2.onnx" --input "assets/photos/$3" --headless --size 1600x900 --frames 80 \
     --script "docs/pictures/$1.script" --screenshot "docs/pictures/$1.png"
   "$python" - "docs/pictures/$1.png" <<'END' || echo "$1.png stays as large as it is"
-import sys
+import os, sys
 from PIL import Image
 picture = Image.open(sys.argv[1]).convert('RGB')
-picture.quantize(256, kmeans=1).save(sys.argv[1], optimize=True)
+picture.save(sys.argv[1], optimize=True)
+if os.path.getsize(sys.argv[1]) > 600_000:
+    picture.quantize(256, kmeans=1).save(sys.argv[1], optimize=True)
 END
 }
 draw window efficientnet-lite0 chelsea.jpg
