@@ -205,6 +205,28 @@ TEST(Run, TraceHoldsEveryLayerInOrder) {
     for (const Json& layer : json["layers"]) EXPECT_EQ(seen[layer["name"]], 3) << layer["name"];
 }
 
+TEST(Run, SeedOfNoiseAndWordsOfVerbose) {
+    const auto score = [](const std::string& source, const std::string& seed) {
+        return report({"efficientnet-lite0", source, "--passes", "1", "--seed",
+                       seed})["inputs"][0]["top"][0]["score"]
+            .get<double>();
+    };
+    EXPECT_EQ(score("pattern:noise", "3"), score("pattern:noise:seed=3", "4"));
+    EXPECT_NE(score("pattern:noise", "3"), score("pattern:noise", "4"));
+    const ProgramRun run =
+        run_program({"run", "efficientnet-lite0", "pattern:noise", "--passes", "1", "--verbose"});
+    EXPECT_EQ(run.status, 0);
+    EXPECT_TRUE(has(run.err, "planned 143 layers for an input of 1x3x224x224")) << run.err;
+}
+
+TEST(Run, StandardOutputHoldsOneReport) {
+    const ProgramRun run =
+        run_program({"run", "efficientnet-lite0", "pattern:noise", "--json", "-", "--trace", "-"});
+    EXPECT_EQ(run.status, 2);
+    EXPECT_EQ(run.out, "");
+    EXPECT_TRUE(has(run.err, "--trace")) << run.err;
+}
+
 TEST(Run, FoldersAndBrokenPicturesAmongGoodOnes) {
     const ScratchFolder folder;
     std::filesystem::copy(photos + "chelsea.jpg", folder.path("b.jpg"));
