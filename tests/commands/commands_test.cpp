@@ -119,6 +119,7 @@ TEST_F(Commands, EveryCommandTakesWhatItsHelpSaysAndRefusesTheRest) {
     const std::string layer = network().layers[0].name;
     const std::pair<const char*, std::vector<std::string>> good[] = {
         {"model", {"model face-finder", "model face-finder.onnx", "model \"" + finder + "\""}},
+        {"drop", {"drop \"" + finder + "\""}},
         {"input", {"input chelsea", "input chelsea.jpg", "input pattern:checker"}},
         {"next", {"next"}},
         {"previous", {"previous"}},
@@ -140,6 +141,7 @@ TEST_F(Commands, EveryCommandTakesWhatItsHelpSaysAndRefusesTheRest) {
         {"zoom", {"zoom 2.5"}},
         {"pan", {"pan -3 4.5"}},
         {"fit", {"fit"}},
+        {"sides", {"sides off", "sides on"}},
         {"help", {"help on", "help off"}},
         {"fixed-figures", {"fixed-figures", "fixed-figures off"}},
         {"screenshot", {"screenshot a.png"}},
