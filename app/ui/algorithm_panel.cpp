@@ -22,12 +22,12 @@ Columns columns_of(const Scene& scene, Rect row, float longest_name) {
     Columns c;
     row = row.inset(scene.s(8), 0);
     c.dot = row.take_left(scene.s(18));
-    const float least = longest_name + 1 + scene.s(44);
-    c.has_workspace = row.w() >= least + scene.s(62);
-    c.has_error = row.w() >= least + scene.s(62 + 56);
-    if (c.has_error) c.error = row.take_right(scene.s(56));
-    if (c.has_workspace) c.workspace = row.take_right(scene.s(62));
-    c.ms = row.take_right(scene.s(44));
+    const float least = longest_name + 1 + scene.s(48);
+    c.has_workspace = row.w() >= least + scene.s(60);
+    c.has_error = row.w() >= least + scene.s(60 + 54);
+    if (c.has_error) c.error = row.take_right(scene.s(54));
+    if (c.has_workspace) c.workspace = row.take_right(scene.s(60));
+    c.ms = row.take_right(scene.s(48));
     c.name = row.take_left(std::min(std::ceil(longest_name) + 1, row.w()));
     row.take_left(scene.s(8));
     row.take_right(scene.s(2));
