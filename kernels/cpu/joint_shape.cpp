@@ -23,11 +23,26 @@ std::int64_t JointShape::address(int operand, const AxisValues& index) const {
     return at;
 }
 
+namespace {
+
+// Whether `outer` steps over exactly `length` steps of `inner`; a product beyond 63 bits is no step.
+bool follows(std::int64_t outer, std::int64_t inner, std::int64_t length) {
+    std::int64_t step = 0;
+    return !__builtin_mul_overflow(inner, length, &step) && outer == step;
+}
+
+}  // namespace
+
 JointShape join(std::initializer_list<Layout> layouts) {
     JointShape shape;
     shape.operands = static_cast<int>(layouts.size());
     const Layout* all = layouts.begin();
     const Layout& dst = all[layouts.size() - 1];
+    // Strides and lengths of an empty tensor may be anything; nothing is to be done with them.
+    if (std::find(dst.dims.begin(), dst.dims.begin() + dst.rank, 0) != dst.dims.begin() + dst.rank) {
+        shape.rank = 1;
+        return shape;
+    }
     shape.elements = dst.elements();
 
     std::array<std::size_t, max_axes> order{};
@@ -42,7 +57,7 @@ JointShape join(std::initializer_list<Layout> layouts) {
         const std::size_t axis = order[i];
         bool joins = rank > 0;
         for (std::size_t k = 0; k < layouts.size() && joins; ++k)
-            joins = shape.strides[k][rank - 1] == all[k].strides[axis] * dst.dims[axis];
+            joins = follows(shape.strides[k][rank - 1], all[k].strides[axis], dst.dims[axis]);
         if (!joins) {
             ++rank;
             shape.dims[rank - 1] = 1;
