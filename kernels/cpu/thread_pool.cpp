@@ -38,11 +38,16 @@ double milliseconds(clockid_t clock) {
 struct ThreadPool::Impl {
     int threads = 1;
     std::vector<std::thread> workers;
-    // A job is published by raising `generation`; workers that see it take tasks until none is left.
+    // A job is published by raising `generation`, on which idle workers sleep. A worker joins by counting
+    // itself into `job` while that is open, and takes tasks until none is left. The caller closes the job
+    // when all tasks are taken and waits only for those that joined: a worker that the system runs late,
+    // because the machine is busy, costs nothing.
     std::atomic<std::uint32_t> generation{0};
+    std::atomic<std::uint64_t> job{0};  // generation << 32 | open_bit | number of workers inside
+    static constexpr std::uint64_t open_bit = std::uint64_t{1} << 31;
+    static constexpr std::uint64_t inside_mask = open_bit - 1;
     std::atomic<bool> quit{false};
     std::atomic<std::int64_t> next{0};
-    std::atomic<int> running{0};
     std::int64_t tasks = 0;
     void* body = nullptr;
     Call call = nullptr;
@@ -78,11 +83,36 @@ struct ThreadPool::Impl {
                     generation.wait(seen, std::memory_order_acquire);
                 }
             }
-            // Each generation waits for all workers, so none can be skipped.
             seen = generation.load(std::memory_order_acquire);
             if (quit.load(std::memory_order_acquire)) return;
+            if (!join(seen)) continue;
             take_tasks(thread);
-            if (running.fetch_sub(1, std::memory_order_acq_rel) == 1) running.notify_one();
+            const std::uint64_t before = job.fetch_sub(1, std::memory_order_acq_rel);
+            if ((before & inside_mask) == 1 && (before & open_bit) == 0) job.notify_one();
+        }
+    }
+
+    // Counts the calling worker into the job of this generation; false when it is closed or another is
+    // published.
+    bool join(std::uint32_t wanted) {
+        std::uint64_t seen = job.load(std::memory_order_acquire);
+        while ((seen >> 32) == wanted && (seen & open_bit) != 0)
+            if (job.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel,
+                                          std::memory_order_acquire))
+                return true;
+        return false;
+    }
+
+    // Closes the job and waits for the workers inside.
+    void close() {
+        std::uint64_t left = job.fetch_and(~open_bit, std::memory_order_acq_rel) & ~open_bit;
+        for (int spin = 0; (left & inside_mask) != 0; ++spin) {
+            if (spin < spins_before_sleep * 4) {
+                relax();
+            } else {
+                job.wait(left, std::memory_order_acquire);
+            }
+            left = job.load(std::memory_order_acquire);
         }
     }
 };
@@ -114,19 +144,12 @@ void ThreadPool::run(std::int64_t tasks, void* body, Call call) {
     impl.body = body;
     impl.call = call;
     impl.next.store(0, std::memory_order_relaxed);
-    impl.running.store(impl.threads - 1, std::memory_order_relaxed);
-    impl.generation.fetch_add(1, std::memory_order_acq_rel);
+    const std::uint32_t generation = impl.generation.load(std::memory_order_relaxed) + 1;
+    impl.job.store(std::uint64_t{generation} << 32 | Impl::open_bit, std::memory_order_release);
+    impl.generation.store(generation, std::memory_order_release);
     impl.generation.notify_all();
     impl.take_tasks(0);
-    for (int spin = 0;; ++spin) {
-        const int left = impl.running.load(std::memory_order_acquire);
-        if (left == 0) break;
-        if (spin < spins_before_sleep * 4) {
-            relax();
-        } else {
-            impl.running.wait(left, std::memory_order_acquire);
-        }
-    }
+    impl.close();
 }
 
 double ThreadPool::cpu_milliseconds() const {
