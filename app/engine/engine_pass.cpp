@@ -35,7 +35,7 @@ bool Engine::Impl::pass() {
             if (arena < 0) return false;
             const double start = now_ms();
             session->run(arena);
-            ++pass_number;
+            count_pass(*session);
             input_at_ms = changed_at_ms > 0 ? changed_at_ms : start;
             exchange.publish(describe(*session));
         }
@@ -56,6 +56,14 @@ bool Engine::Impl::pass() {
     return published;
 }
 
+void Engine::Impl::count_pass(const Session& passed) {
+    ++pass_number;
+    if (values_generation == passed.generation() && values_version == passed.data_version()) return;
+    values_generation = passed.generation();
+    values_version = passed.data_version();
+    ++values_number;
+}
+
 // The new network computes in memory of its own before it replaces the one that is shown: the window never
 // sees an empty moment, and a network that fails leaves all as it was.
 void Engine::Impl::first_pass() {
@@ -66,7 +74,7 @@ void Engine::Impl::first_pass() {
     const bool same_model = shown != nullptr && shown->model_path == info->model_path;
     Selection matched{matching_layer(shown.get(), selection.layer, *info), same_model ? selection.map : -1};
     std::swap(selection, matched);
-    ++pass_number;
+    count_pass(*next);
     input_at_ms = changed_at_ms > 0 ? changed_at_ms : start;
     try {
         auto snapshot = describe(*next);
@@ -84,6 +92,7 @@ std::shared_ptr<Snapshot> Engine::Impl::describe(Session& shown) {
     interpret(shown);
     if (changed_at_ms > 0) input_to_result_ms = now_ms() - changed_at_ms;
     snapshot->outputs = outputs;
+    snapshot->values = values_number;
     snapshot->pass = pass_number;
     snapshot->paused = paused;
     snapshot->measuring = measuring || measure_due.has_value();

@@ -75,6 +75,7 @@ struct Engine::Impl {
     void find_faces();
     void measure();
     std::shared_ptr<Snapshot> describe(Session& shown);
+    void count_pass(const Session& passed);  // after each pass, before its snapshot
     void interpret(Session& shown);
     void publish_again();
     void publish_progress(double progress);
@@ -121,6 +122,8 @@ struct Engine::Impl {
     double measure_shown_ms = 0, measure_start_ms = 0;
     Outputs outputs;
     std::uint64_t outputs_generation = 0, outputs_version = 0;
+    // Rises when a pass was over other data or by another plan than the one before.
+    std::uint64_t values_number = 0, values_generation = 0, values_version = 0;
     std::shared_ptr<const network::Model> faces_model;  // that `faces` was asked for
     std::unique_ptr<FaceFinder> faces;                  // null: this model finds none
     input::FramePtr faces_frame;

@@ -92,6 +92,9 @@ struct Outputs {
 };
 
 struct Snapshot {
+    // Rises when the tensors' values may differ from the last snapshot's: another picture, model, mode,
+    // algorithm. 0: not known, every pass may differ.
+    std::uint64_t values = 0;
     std::uint64_t pass = 0;                      // rises by one each pass, over all models
     std::shared_ptr<const NetworkInfo> network;  // null before the first model is there
     int arena = 0;                               // which arena holds this pass

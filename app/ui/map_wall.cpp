@@ -12,8 +12,10 @@ namespace convlens::ui {
 
 namespace {
 
-bool same(const render::AtlasTile& a, const render::AtlasTile& b) {
-    return a.address == b.address && a.stride_x == b.stride_x && a.stride_y == b.stride_y &&
+// Addresses count from their tensor's base: the arenas take turns.
+bool same(const render::AtlasTile& a, std::uint64_t base_a, const render::AtlasTile& b,
+          std::uint64_t base_b) {
+    return a.address - base_a == b.address - base_b && a.stride_x == b.stride_x && a.stride_y == b.stride_y &&
            a.stride_c == b.stride_c && a.width == b.width && a.height == b.height &&
            a.channels == b.channels && a.source_x == b.source_x && a.source_y == b.source_y &&
            a.source_w == b.source_w && a.source_h == b.source_h && a.dst_x == b.dst_x && a.dst_y == b.dst_y &&
@@ -249,12 +251,19 @@ void MapWall::collect_tiles(Scene& scene, const ColorRange& range) {
 void MapWall::fill_atlas(Scene& scene, const Rect& pane) {
     texture_ = scene.canvas.atlas("wall", static_cast<int>(pane.w()), static_cast<int>(pane.h()));
     const bool moved = !same_places(tiles_, drawn_);
-    const bool fresh = scene.snapshot.pass != drawn_pass_ || scene.network->generation != drawn_generation_;
-    if (!moved && !fresh && std::equal(tiles_.begin(), tiles_.end(), drawn_.begin(), same)) return;
+    // A pass over the same picture gives the same values, bit by bit.
+    const bool fresh = scene.values() != drawn_values_ || scene.network->generation != drawn_generation_ ||
+                       scene.tensor != drawn_tensor_;
+    const auto unchanged = [&](const render::AtlasTile& a, const render::AtlasTile& b) {
+        return same(a, scene.address, b, drawn_base_);
+    };
+    if (!moved && !fresh && std::equal(tiles_.begin(), tiles_.end(), drawn_.begin(), unchanged)) return;
     scene.canvas.fill("wall", tiles_, moved, colors::ground);
     drawn_ = tiles_;
-    drawn_pass_ = scene.snapshot.pass;
+    drawn_values_ = scene.values();
     drawn_generation_ = scene.network->generation;
+    drawn_tensor_ = scene.tensor;
+    drawn_base_ = scene.address;
 }
 
 void MapWall::draw_tiles(Scene& scene, const Rect& pane) {

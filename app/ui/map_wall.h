@@ -32,7 +32,8 @@ class MapWall {
     WallView view_;
     std::vector<render::AtlasTile> tiles_, drawn_;
     std::vector<std::int64_t> visible_;  // maps with a tile, in the order of tiles_
-    std::uint64_t drawn_pass_ = 0, drawn_generation_ = 0, texture_ = 0;
+    std::uint64_t drawn_values_ = 0, drawn_generation_ = 0, drawn_base_ = 0, texture_ = 0;
+    int drawn_tensor_ = -1;
     int drawn_w_ = 0, drawn_h_ = 0;
     bool probe_of_mouse_ = false;
     int shown_layer_ = -1;

@@ -45,6 +45,8 @@ struct Scene {
     // Value of an element of the selected layer's first output; false where it is not available.
     bool value_at(std::int64_t map, std::int64_t row, std::int64_t column, float& value) const;
     std::string layer_name(int index) const;
+    // Equal for two snapshots of one generation whose tensors hold the same values.
+    std::uint64_t values() const { return snapshot.values != 0 ? snapshot.values : snapshot.pass; }
 };
 
 // "32×112×112" of a tensor without its batch; "1000" for vectors.
