@@ -286,6 +286,28 @@ TEST(Draw, MapsAreRedrawnOnlyWhenDataOrViewChange) {
     EXPECT_LE(window.canvas.last_tiles("strip").size(), 6u);
 }
 
+TEST(Draw, PassesWithTheSameValuesLeaveTheWallAsItIs) {
+    Window window(1600, 900);
+    const auto show = [&](int layer, std::uint64_t pass, std::uint64_t values) {
+        auto snapshot =
+            std::make_shared<engine::Snapshot>(*photo().snapshot(layer, -1, static_cast<int>(pass)));
+        snapshot->values = values;
+        // The arenas take turns: the same values lie elsewhere.
+        for (auto& address : snapshot->address)
+            if (address != 0) address += pass % 2 * (std::uint64_t{1} << 30);
+        window.input.snapshot = snapshot;
+        window.view.layer = layer;
+        window.refresh();
+        return window.canvas.fills("wall");
+    };
+    const int first = show(12, 5, 1);
+    EXPECT_EQ(show(12, 6, 1), first);
+    EXPECT_EQ(show(12, 7, 1), first);
+    EXPECT_EQ(show(12, 8, 2), first + 1) << "other values";
+    EXPECT_EQ(show(13, 9, 2), first + 2) << "another layer";
+    EXPECT_EQ(show(13, 10, 2), first + 2);
+}
+
 TEST(Draw, APausedStripIsBroughtUpToTheLastPass) {
     Window window(1600, 900);
     window.input.snapshot = photo().snapshot(12, -1, 5);
