@@ -10,13 +10,15 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 add_library(convlens_flags INTERFACE)
-target_compile_options(convlens_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-missing-field-initializers)
+# For C++ only: nvcc has other words for them (ConvlensCuda).
+target_compile_options(convlens_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wshadow;-Wnon-virtual-dtor;-Wno-missing-field-initializers>")
 # g++ 12 reports an overlapping copy in every `"text" + string` (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(convlens_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 if(CONVLENS_WERROR)
-  target_compile_options(convlens_flags INTERFACE -Werror)
+  target_compile_options(convlens_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 # Directories from which a room may include; rooms are named from the top, e.g. "kernels/cpu/thread_pool.h".
 target_include_directories(convlens_flags INTERFACE ${PROJECT_SOURCE_DIR})

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <system_error>
 #include <utility>
 
-#include "kernels/cpu/machine.h"
-#include "kernels/cpu/thread_pool.h"
 #include "primitives/algorithm.h"
 
 namespace convlens {
-
-const char* to_string(Backend backend) noexcept { return backend == Backend::cpu ? "cpu" : "cuda"; }
 
 const char* to_string(ErrorClass error_class) noexcept {
     switch (error_class) {
@@ -33,37 +28,31 @@ const char* to_string(ErrorClass error_class) noexcept {
     return "unknown";
 }
 
-struct Context::Impl {
-    Backend backend;
-    std::unique_ptr<cpu::ThreadPool> pool;
-};
-
-Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()) {
-    if (options.backend != Backend::cpu)
-        throw Error(Status::not_supported, "the cuda backend is not part of this build; use the cpu backend");
-    if (options.threads < 0 || options.threads > 1024)
-        throw Error(Status::bad_parameter,
-                    "threads: " + std::to_string(options.threads) + " is not in 0 to 1024");
-    impl_->backend = options.backend;
-    try {
-        impl_->pool = std::make_unique<cpu::ThreadPool>(options.threads, options.nice);
-    } catch (const std::system_error& error) {
-        throw Error(Status::runtime_failure, "threads: the system does not start all of them (" +
-                                                 std::string(error.what()) + "); ask for fewer threads");
+const char* to_string(Precision precision) noexcept {
+    switch (precision) {
+        case Precision::fp32:
+            return "fp32";
+        case Precision::tf32:
+            return "tf32";
+        case Precision::fp16:
+            return "fp16";
+        case Precision::bf16:
+            return "bf16";
     }
+    return "unknown";
 }
 
-Context::~Context() = default;
-Backend Context::backend() const noexcept { return impl_->backend; }
-int Context::threads() const noexcept { return impl_->pool->threads(); }
-cpu::ThreadPool& Context::pool() const { return *impl_->pool; }
-void Context::synchronize() {}
-std::optional<double> Context::cpu_milliseconds() const { return impl_->pool->cpu_milliseconds(); }
-
-std::string Context::device_text() const {
-    const int count = threads();
-    return cpu::processor_name() + ", " + cpu::vector_target_name() + ", " + std::to_string(count) +
-           (count == 1 ? " thread" : " threads");
+bool admits(Precision precision, ErrorClass error_class) noexcept {
+    switch (error_class) {
+        case ErrorClass::tf32:
+            return precision != Precision::fp32;
+        case ErrorClass::fp16:
+            return precision == Precision::fp16;
+        case ErrorClass::bf16:
+            return precision == Precision::bf16;
+        default:
+            return true;
+    }
 }
 
 namespace {
@@ -209,6 +198,14 @@ std::vector<const Algorithm<P>*> rows_meant(Backend backend, const std::string& 
     return rows;
 }
 
+// Tensors of a 16-bit type ask for no more than their own class.
+bool is_admitted(const Problem& problem, Precision precision, ErrorClass error_class) {
+    const DataType type = std::visit([](const auto& p) { return p.dst.type; }, problem);
+    if (type == DataType::f16 && admits(Precision::fp16, error_class)) return true;
+    if (type == DataType::bf16 && admits(Precision::bf16, error_class)) return true;
+    return admits(precision, error_class);
+}
+
 template <class P>
 std::unique_ptr<Plan> make_named(Context& context, const P& problem, const PlanOptions& options) {
     const auto rows = rows_meant<P>(context.backend(), options.algorithm);
@@ -227,7 +224,9 @@ std::unique_ptr<Plan> make_named(Context& context, const P& problem, const PlanO
                 reason = rejection;
                 continue;
             }
-            if (only_preferred && !algorithm->preferred(problem, context)) continue;
+            if (only_preferred && (!algorithm->preferred(problem, context) ||
+                                   !is_admitted(problem, options.precision, algorithm->error_class)))
+                continue;
             auto plan = make(*algorithm, problem, context);
             if (plan->info().workspace_bytes <= options.workspace_limit) return plan;
             reason = "it needs a workspace of " + std::to_string(plan->info().workspace_bytes) +
@@ -244,6 +243,7 @@ std::unique_ptr<Plan> make_chosen(Context& context, const P& problem, const Plan
     // Two rounds: rows that are preferred at this size, then any that can do it.
     for (const bool only_preferred : {true, false}) {
         for (const auto& algorithm : algorithms<P>(context.backend())) {
+            if (!is_admitted(problem, options.precision, algorithm.error_class)) continue;
             const std::string reason = algorithm.reject(problem, context);
             if (!reason.empty()) {
                 if (only_preferred) reasons += "; " + std::string(algorithm.name) + ": " + reason;

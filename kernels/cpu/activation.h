@@ -1,42 +1,18 @@
-// Activation functions as the kernels see them: the parameter struct and the scalar definition.
+// The scalar definition of the activation functions.
 // The vector functions are in activation-inl.h (compiled once for each vector target).
 #pragma once
 
 #include <cmath>
-#include <cstdint>
-#include <limits>
+
+#include "kernels/common/activation.h"
 
 namespace convlens::cpu {
 
-// In the order of convlens::ActivationKind; the formulas stand there.
-enum class ActivationKind : std::uint8_t {
-    identity,
-    relu,
-    clip,
-    leaky_relu,
-    elu,
-    sigmoid,
-    tanh,
-    swish,
-    hard_sigmoid,
-    hard_swish,
-};
-
-struct Activation {
-    ActivationKind kind = ActivationKind::identity;
-    float alpha = 0.0f;
-    float beta = 0.0f;
-};
-
-// Identity, ReLU and clip are one function: clamp to [low, high], where NaN stays NaN.
-inline bool is_clamp(const Activation& a) { return a.kind <= ActivationKind::clip; }
-inline float clamp_low(const Activation& a) {
-    if (a.kind == ActivationKind::relu) return 0.0f;
-    return a.kind == ActivationKind::clip ? a.alpha : -std::numeric_limits<float>::infinity();
-}
-inline float clamp_high(const Activation& a) {
-    return a.kind == ActivationKind::clip ? a.beta : std::numeric_limits<float>::infinity();
-}
+using kernels::Activation;
+using kernels::ActivationKind;
+using kernels::clamp_high;
+using kernels::clamp_low;
+using kernels::is_clamp;
 
 // The definition for one value. Comparisons are written so that NaN passes through.
 inline float activate(const Activation& a, float x) {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "kernels/cpu/joint_shape.h"
+#include "kernels/cpu/layout.h"
 #include "kernels/cpu/thread_pool.h"
 
 namespace convlens::cpu {

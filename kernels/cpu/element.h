@@ -1,4 +1,4 @@
-// Element types of the kernels that take more than f32, and exact conversions between them.
+// The C++ types of the element types, and exact conversions between them.
 #pragma once
 
 #include <bit>
@@ -8,10 +8,12 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/common/element_type.h"
+
 namespace convlens::cpu {
 
-// In the order of convlens::DataType.
-enum class ElementType : std::uint8_t { f32, f64, f16, bf16, i8, u8, i32, i64, boolean };
+using kernels::ElementType;
+using kernels::size_of;
 
 // 16-bit floats and booleans as distinct types, so that a conversion is chosen by its type.
 struct Half {
@@ -23,22 +25,6 @@ struct BFloat16 {
 struct Boolean {
     std::uint8_t value;
 };
-
-constexpr std::size_t size_of(ElementType type) {
-    switch (type) {
-        case ElementType::f64:
-        case ElementType::i64:
-            return 8;
-        case ElementType::f32:
-        case ElementType::i32:
-            return 4;
-        case ElementType::f16:
-        case ElementType::bf16:
-            return 2;
-        default:
-            return 1;
-    }
-}
 
 // Calls body(T{}) with the C++ type of an element type.
 template <class Body>

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "kernels/cpu/activation/activation.h"
+#include "primitives/device.h"
 #include "primitives/kernel_plan.h"
 
 namespace convlens {
@@ -41,7 +42,7 @@ constexpr std::array<Algorithm<Problem>, 2> list = {{
 
 template <>
 std::span<const Algorithm<ActivationProblem>> algorithms(Backend backend) {
-    if (backend != Backend::cpu) return {};
+    if (backend == Backend::cuda) return cuda_algorithms<ActivationProblem>();
     return list;
 }
 

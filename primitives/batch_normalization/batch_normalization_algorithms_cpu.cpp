@@ -1,6 +1,7 @@
 #include <array>
 
 #include "kernels/cpu/batch_normalization/batch_normalization.h"
+#include "primitives/device.h"
 #include "primitives/kernel_plan.h"
 
 namespace convlens {
@@ -58,7 +59,7 @@ constexpr std::array<Algorithm<Problem>, 2> list = {{
 
 template <>
 std::span<const Algorithm<BatchNormalizationProblem>> algorithms(Backend backend) {
-    if (backend != Backend::cpu) return {};
+    if (backend == Backend::cuda) return cuda_algorithms<BatchNormalizationProblem>();
     return list;
 }
 

@@ -2,13 +2,14 @@
 #include <array>
 
 #include "primitives/algorithm.h"
+#include "primitives/device.h"
 #include "primitives/convolution/rows_cpu.h"
 
 namespace convlens {
 
 template <>
 std::span<const Algorithm<ConvolutionProblem>> algorithms(Backend backend) {
-    if (backend != Backend::cpu) return {};
+    if (backend == Backend::cuda) return cuda_algorithms<ConvolutionProblem>();
     static const std::array rows = {
         convolution_rows::depthwise(),
         // A window of one cell needs no pointers: before all that take any window.

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "kernels/cpu/elementwise/elementwise.h"
+#include "primitives/device.h"
 #include "primitives/kernel_plan.h"
 
 namespace convlens {
@@ -63,7 +64,7 @@ constexpr std::array<Algorithm<Problem>, 2> list = {{
 
 template <>
 std::span<const Algorithm<ElementwiseProblem>> algorithms(Backend backend) {
-    if (backend != Backend::cpu) return {};
+    if (backend == Backend::cuda) return cuda_algorithms<ElementwiseProblem>();
     return list;
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/cpu/convolution/pointwise.h"
 #include "kernels/cpu/fully_connected/fully_connected.h"
 #include "primitives/algorithm.h"
+#include "primitives/device.h"
 #include "primitives/kernel_activation.h"
 
 namespace convlens {
@@ -130,7 +131,7 @@ constexpr std::array<Algorithm<FullyConnectedProblem>, 3> list = {{
 
 template <>
 std::span<const Algorithm<FullyConnectedProblem>> algorithms(Backend backend) {
-    if (backend != Backend::cpu) return {};
+    if (backend == Backend::cuda) return cuda_algorithms<FullyConnectedProblem>();
     return list;
 }
 

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "kernels/cpu/lrn/lrn.h"
+#include "primitives/device.h"
 #include "primitives/kernel_plan.h"
 
 namespace convlens {
@@ -48,7 +49,7 @@ constexpr std::array<Algorithm<Problem>, 2> list = {{
 
 template <>
 std::span<const Algorithm<LrnProblem>> algorithms(Backend backend) {
-    if (backend != Backend::cpu) return {};
+    if (backend == Backend::cuda) return cuda_algorithms<LrnProblem>();
     return list;
 }
 

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "kernels/cpu/pooling/pooling.h"
+#include "primitives/device.h"
 #include "primitives/kernel_plan.h"
 
 namespace convlens {
@@ -85,7 +86,7 @@ constexpr std::array<Algorithm<Problem>, 4> list = {{
 
 template <>
 std::span<const Algorithm<PoolingProblem>> algorithms(Backend backend) {
-    if (backend != Backend::cpu) return {};
+    if (backend == Backend::cuda) return cuda_algorithms<PoolingProblem>();
     return list;
 }
 

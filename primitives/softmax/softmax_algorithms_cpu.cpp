@@ -1,6 +1,7 @@
 #include <array>
 
 #include "kernels/cpu/softmax/softmax.h"
+#include "primitives/device.h"
 #include "primitives/kernel_plan.h"
 
 namespace convlens {
@@ -36,7 +37,7 @@ constexpr std::array<Algorithm<Problem>, 2> list = {{
 
 template <>
 std::span<const Algorithm<SoftmaxProblem>> algorithms(Backend backend) {
-    if (backend != Backend::cpu) return {};
+    if (backend == Backend::cuda) return cuda_algorithms<SoftmaxProblem>();
     return list;
 }
 

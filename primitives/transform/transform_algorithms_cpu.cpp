@@ -1,6 +1,7 @@
 #include <array>
 
 #include "kernels/cpu/transform/strided_copy.h"
+#include "primitives/device.h"
 #include "primitives/kernel_plan.h"
 
 namespace convlens {
@@ -61,7 +62,7 @@ constexpr std::array<Algorithm<Problem>, 2> list = {{
 
 template <>
 std::span<const Algorithm<TransformProblem>> algorithms(Backend backend) {
-    if (backend != Backend::cpu) return {};
+    if (backend == Backend::cuda) return cuda_algorithms<TransformProblem>();
     return list;
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/cpu/transposed_convolution/col2im_gemm.h"
 #include "kernels/cpu/transposed_convolution/direct.h"
 #include "primitives/algorithm.h"
+#include "primitives/device.h"
 #include "primitives/convolution_geometry.h"
 #include "primitives/kernel_activation.h"
 
@@ -96,7 +97,7 @@ constexpr std::array<Algorithm<Transposed>, 2> rows = {{
 
 template <>
 std::span<const Algorithm<TransposedConvolutionProblem>> algorithms(Backend backend) {
-    if (backend != Backend::cpu) return {};
+    if (backend == Backend::cuda) return cuda_algorithms<TransposedConvolutionProblem>();
     return rows;
 }
 

@@ -10,19 +10,20 @@ import sys
 
 # Lower rooms first. A room may include itself and the rooms named for it, nothing else.
 MAY_INCLUDE = {
-    'kernels/cpu': set(),
-    'kernels/cuda': set(),
-    'primitives': {'kernels/cpu', 'kernels/cuda'},
+    'kernels/common': set(),
+    'kernels/cpu': {'kernels/common'},
+    'kernels/cuda': {'kernels/common'},
+    'primitives': {'kernels/common', 'kernels/cpu', 'kernels/cuda'},
     'app/input': {'primitives'},
-    'app/network': {'primitives', 'kernels/cpu'},
-    'app/measure': {'app/network', 'primitives', 'kernels/cpu'},
-    'app/engine': {'app/measure', 'app/network', 'app/input', 'primitives', 'kernels/cpu'},
+    'app/network': {'primitives', 'kernels/common', 'kernels/cpu'},
+    'app/measure': {'app/network', 'primitives', 'kernels/common', 'kernels/cpu'},
+    'app/engine': {'app/measure', 'app/network', 'app/input', 'primitives', 'kernels/common', 'kernels/cpu'},
     'app/commands': {'app/engine', 'app/measure', 'app/network', 'app/input', 'primitives'},
     'app/render': {'app/network', 'primitives', 'shaders'},
     'app/interop': {'app/render', 'app/network', 'primitives'},
     'app/ui': {'app/render', 'app/commands', 'app/engine', 'app/measure', 'app/network', 'app/input', 'primitives'},
     'app/cli': {'app/ui', 'app/interop', 'app/render', 'app/commands', 'app/engine', 'app/measure', 'app/network',
-                'app/input', 'primitives', 'kernels/cpu'},
+                'app/input', 'primitives', 'kernels/common', 'kernels/cpu'},
 }
 # Libraries that only these rooms may name.
 ONLY_IN = [

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/cpu/joint_shape.h"
+#include "kernels/cpu/layout.h"
 #include "kernels/cpu/transform/transform.h"
 
 namespace convlens::cpu {

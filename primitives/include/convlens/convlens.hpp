@@ -1,6 +1,7 @@
 // Everything a C++ user of the library needs.
 #pragma once
 
+#include "convlens/context.h"
 #include "convlens/error.h"
 #include "convlens/plan.h"
 #include "convlens/problem.h"

@@ -15,53 +15,22 @@
 #include <string>
 #include <vector>
 
+#include "convlens/context.h"
 #include "convlens/error.h"
 #include "convlens/problem.h"
 
 namespace convlens {
 
-enum class Backend : std::uint8_t { cpu, cuda };
-const char* to_string(Backend backend) noexcept;
-
-struct ContextOptions {
-    Backend backend = Backend::cpu;
-    int threads = 0;  // processor: threads in all, the caller's included; 0: one a core
-    int nice = 0;     // processor: added to the pool threads' nice value (a window asks for 10)
-    int device = 0;   // cuda: device number
-};
-
-namespace cpu {
-class ThreadPool;
-}
-
-// A backend, its device or threads, and the order of its work.  Any number of contexts may exist; no two
-// threads may use one context at the same time.
-class Context {
-  public:
-    explicit Context(
-        const ContextOptions& options = {});  // throws Error(not_supported) for a backend not built in
-    ~Context();
-    Context(const Context&) = delete;
-    Context& operator=(const Context&) = delete;
-
-    Backend backend() const noexcept;
-    int threads() const noexcept;
-    // "AMD EPYC ..., AVX-512, 2 threads"
-    std::string device_text() const;
-    // CPU time in milliseconds that the calling thread and the pool have used so far; null on other backends.
-    std::optional<double> cpu_milliseconds() const;
-    // Waits until the work handed over so far is done (a no-op on the processor).
-    void synchronize();
-    cpu::ThreadPool& pool() const;  // for kernels; backend must be cpu
-
-  private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-};
-
 // How far a result may be from a double reference; the bounds of each class are stated in docs/primitives.md.
 enum class ErrorClass : std::uint8_t { exact_order, fp32, winograd, fft, tf32, fp16, bf16 };
 const char* to_string(ErrorClass error_class) noexcept;
+
+// How exact an answer must at least be. fp32 admits the classes exact_order, fp32, winograd and fft; tf32 adds
+// tf32; fp16 and bf16 add tf32 and their own. A row of a class that is not admitted is taken only when it is
+// named. Tensors of f16 or bf16 admit their own class always.
+enum class Precision : std::uint8_t { fp32, tf32, fp16, bf16 };
+const char* to_string(Precision precision) noexcept;
+bool admits(Precision precision, ErrorClass error_class) noexcept;
 
 struct Work {
     double flops = 0;  // of the direct method: 2 x multiply-adds for convolutions (the "direct-equivalent")
@@ -87,7 +56,7 @@ struct PlanInfo {
 // of a tensor needs only the alignment of its element.
 struct ExecuteArgs {
     std::span<const void* const> sources;
-    const void* weights = nullptr;  // packed by pack_weights()
+    const void* weights = nullptr;  // packed by pack_weights(), in the backend's memory
     void* dst = nullptr;
     void* workspace = nullptr;
     std::size_t workspace_bytes = 0;
@@ -98,7 +67,8 @@ class Plan {
     virtual ~Plan();
     const PlanInfo& info() const noexcept { return info_; }
     const Problem& problem() const noexcept { return problem_; }
-    // Writes info().packed_bytes to `packed` (64-byte aligned) from plain weights in the problem's order.
+    // Writes info().packed_bytes to `packed` (64-byte aligned) from plain weights in the problem's order. Both
+    // are host memory on every backend: packing is the processor's work, and `packed` is then uploaded.
     void pack_weights(const void* weights, void* packed) const;
     // Runs.  Throws Error(bad_parameter) for a null pointer or a small workspace, with nothing written; else
     // only starts the work (on the processor it is done when the call returns).  Const: one plan may run on
@@ -128,6 +98,7 @@ class Plan {
 struct PlanOptions {
     std::string algorithm;  // empty: the list's choice
     std::size_t workspace_limit = std::numeric_limits<std::size_t>::max();
+    Precision precision = Precision::fp32;
 };
 
 // Checks the problem and takes the named algorithm, or else the first of the list that is applicable,

@@ -1,8 +1,8 @@
-#include "kernels/cpu/joint_shape.h"
+#include "kernels/common/joint_shape.h"
 
 #include <algorithm>
 
-namespace convlens::cpu {
+namespace convlens::kernels {
 
 bool JointShape::is_dense(int operand) const {
     const AxisValues& own = strides[static_cast<std::size_t>(operand)];
@@ -75,4 +75,4 @@ JointShape join(std::initializer_list<Layout> layouts) {
     return shape;
 }
 
-}  // namespace convlens::cpu
+}  // namespace convlens::kernels

@@ -4,9 +4,9 @@
 #include <array>
 #include <initializer_list>
 
-#include "kernels/cpu/layout.h"
+#include "kernels/common/layout.h"
 
-namespace convlens::cpu {
+namespace convlens::kernels {
 
 inline constexpr int max_operands = 5;
 
@@ -33,4 +33,4 @@ struct JointShape {
 // All layouts have the dims of the last one.
 JointShape join(std::initializer_list<Layout> layouts);
 
-}  // namespace convlens::cpu
+}  // namespace convlens::kernels

@@ -1,0 +1,59 @@
+// What a backend other than the processor brings (inside the library only).
+//
+// The processor's half of the library never names CUDA: it asks the functions at the end of this file, which
+// stand in the target of the CUDA backend, or in no_cuda.cpp where the build has none. Switching the backend
+// on or off rebuilds neither half.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "convlens/context.h"
+#include "primitives/algorithm.h"
+
+namespace convlens {
+
+// Of one context; used by one thread at a time. Every function throws Error(runtime_failure) when the device
+// says that something failed, at the latest when it is asked to wait.
+class Device {
+  public:
+    virtual ~Device() = default;
+    virtual const DeviceInfo& info() const = 0;
+    virtual std::string text() const = 0;
+    virtual void* stream() const = 0;  // cudaStream_t
+    virtual void synchronize() = 0;
+
+    virtual void* allocate(std::size_t bytes) = 0;
+    virtual void release(void* memory) noexcept = 0;
+    virtual void upload(void* dst, const void* host, std::size_t bytes) = 0;
+    virtual void download(void* host, const void* src, std::size_t bytes) = 0;
+    virtual void fill(void* dst, unsigned char value, std::size_t bytes) = 0;
+
+    class MarkSet {
+      public:
+        virtual ~MarkSet() = default;
+        virtual void set(int mark) = 0;
+        virtual double milliseconds(int from, int to) const = 0;
+    };
+    virtual std::unique_ptr<MarkSet> make_marks(int count) = 0;
+
+    class Graph {
+      public:
+        virtual ~Graph() = default;
+        virtual void run() = 0;
+    };
+    virtual void begin_recording() = 0;
+    virtual void abandon_recording() noexcept = 0;
+    virtual std::unique_ptr<Graph> end_recording() = 0;
+};
+
+// Throws Error(not_supported) with the reason and the remedy.
+std::unique_ptr<Device> open_cuda_device(int number);
+std::vector<DeviceInfo> list_cuda_devices(std::string& why_none);
+// The list of the CUDA backend; empty where the build has none.
+template <class P>
+std::span<const Algorithm<P>> cuda_algorithms();
+
+}  // namespace convlens

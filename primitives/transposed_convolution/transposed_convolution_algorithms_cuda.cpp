@@ -1,0 +1,11 @@
+#include "primitives/cuda/kernel_plan.h"
+#include "primitives/device.h"
+
+namespace convlens {
+
+template <>
+std::span<const Algorithm<TransposedConvolutionProblem>> cuda_algorithms() {
+    return {};
+}
+
+}  // namespace convlens
