@@ -7,7 +7,6 @@
 
 #include "convlens/plan.h"
 #include "primitives/algorithm.h"
-#include "primitives/aligned_buffer.h"
 #include "primitives/split_mix.h"
 
 namespace convlens {
@@ -84,15 +83,15 @@ const TensorDesc& destination(const Problem& problem) {
     return std::visit([](const auto& p) -> const TensorDesc& { return p.dst; }, problem);
 }
 
-// Sources, weights and destination for one problem.
+// Sources, weights and destination for one problem: all but the plain weights in the backend's memory.
 struct Data {
-    std::vector<AlignedBuffer> owned;
+    std::vector<Buffer> owned;
     std::vector<const void*> sources;
-    AlignedBuffer owned_weights;
+    std::vector<std::byte> owned_weights;
     const void* weights = nullptr;
-    AlignedBuffer dst;
+    Buffer dst;
 
-    Data(const Problem& problem, const FindOptions& options) {
+    Data(Context& context, const Problem& problem, const FindOptions& options) {
         Random random{options.seed * 0x2545f4914f6cdd1du + 1};
         const std::size_t count = source_count(problem);
         if (!options.sources.empty() && options.sources.size() != count)
@@ -103,10 +102,7 @@ struct Data {
             const void* given = options.sources.empty() ? nullptr : options.sources[i];
             const auto desc = source_desc(problem, i);
             if (given == nullptr && desc) {
-                const std::size_t bytes = desc->bytes();
-                owned.emplace_back(bytes);
-                fill_random(owned.back().data(), bytes / size_of(desc->type), desc->type, random,
-                            needs_positive(problem, i));
+                owned.push_back(random_source(context, *desc, random, needs_positive(problem, i)));
                 given = owned.back().data();
             }
             sources.push_back(desc ? given : nullptr);
@@ -120,12 +116,26 @@ struct Data {
                     return p.dst.type;
                 },
                 problem);
-            owned_weights = AlignedBuffer(bytes);
+            owned_weights.resize(bytes);
             fill_random(owned_weights.data(), bytes / size_of(type), type, random, false);
             weights = owned_weights.data();
         }
-        dst = AlignedBuffer(destination(problem).bytes());
-        if (dst.bytes() > 0) std::memset(dst.data(), 0, dst.bytes());
+        dst = Buffer(context, destination(problem).bytes());
+        context.fill(dst.data(), 0, dst.bytes());
+    }
+
+  private:
+    static Buffer random_source(Context& context, const TensorDesc& desc, Random& random, bool positive) {
+        Buffer source(context, desc.bytes());
+        const std::size_t size = size_of(desc.type), elements = desc.bytes() / size;
+        if (context.backend() == Backend::cpu) {
+            fill_random(source.data(), elements, desc.type, random, positive);
+            return source;
+        }
+        std::vector<std::byte> host(elements * size);
+        fill_random(host.data(), elements, desc.type, random, positive);
+        context.upload(source.data(), host.data(), host.size());
+        return source;
     }
 };
 
@@ -133,27 +143,30 @@ struct Data {
 struct Runner {
     std::size_t row = 0;
     std::unique_ptr<Plan> plan;
-    AlignedBuffer packed;
-    AlignedBuffer workspace;
+    Buffer packed;
+    Buffer workspace;
     std::vector<double> times;
-    double warm = 0;  // milliseconds of the first run
+    double warm = 0;   // milliseconds of a run, before the samples
+    int repeats = 1;   // runs in one sample: a launch on a device costs more than a small kernel
     bool failed = false;
 
     void prepare(Context& context, const Problem& problem, const std::string& algorithm, const Data& data) {
         plan = make_plan(context, problem, {.algorithm = algorithm});
-        packed = AlignedBuffer(plan->info().packed_bytes);
-        workspace = AlignedBuffer(plan->info().workspace_bytes);
-        if (packed.bytes() > 0) plan->pack_weights(data.weights, packed.data());
+        packed = pack_weights(context, *plan, data.weights);
+        workspace = Buffer(context, plan->info().workspace_bytes);
     }
-    double run(Context& context, const Data& data) {
-        const auto start = Clock::now();
-        plan->execute(context, {.sources = data.sources,
-                                .weights = packed.data(),
-                                .dst = data.dst.data(),
-                                .workspace = workspace.data(),
-                                .workspace_bytes = workspace.bytes()});
+    // Milliseconds of one run.
+    double run(Context& context, Marks& marks, const Data& data) {
+        marks.set(0);
+        for (int i = 0; i < repeats; ++i)
+            plan->execute(context, {.sources = data.sources,
+                                    .weights = packed.data(),
+                                    .dst = data.dst.data(),
+                                    .workspace = workspace.data(),
+                                    .workspace_bytes = workspace.bytes()});
+        marks.set(1);
         context.synchronize();
-        return milliseconds(Clock::now() - start);
+        return marks.milliseconds(0, 1) / repeats;
     }
 };
 
@@ -261,7 +274,7 @@ double quantile(const std::vector<double>& sorted, double q) {
 class Search {
   public:
     Search(Context& context, const Problem& problem, const FindOptions& options)
-        : context_(context), problem_(problem), options_(options) {
+        : context_(context), problem_(problem), options_(options), marks_(context, 2) {
         for (Candidate& candidate : candidates(context, problem)) {
             Finding finding;
             finding.candidate = std::move(candidate);
@@ -272,7 +285,7 @@ class Search {
     std::vector<Finding> run() {
         const auto& dst = destination(problem_);
         if (rows_.empty() || dst.is_empty()) return std::move(rows_);
-        Data data(problem_, options_);
+        Data data(context_, problem_, options_);
         prepare(data);
         // The warm-up also gives the errors.  The reference is asked first: the others are compared with it.
         std::vector<double> reference;
@@ -280,6 +293,7 @@ class Search {
         for (Runner& runner : runners_) {
             if (cancelled()) break;
             warm_up(runner, data, reference);
+            choose_repeats(runner, data);
         }
         for (int sample = 0; sample < std::max(options_.samples, 1); ++sample)
             if (!sample_all(data)) break;
@@ -288,6 +302,13 @@ class Search {
     }
 
   private:
+    // The destination's values where the processor can read them.
+    const void* host_copy(const Data& data) {
+        if (context_.backend() == Backend::cpu) return data.dst.data();
+        host_dst_.resize(data.dst.bytes());
+        context_.download(host_dst_.data(), data.dst.data(), data.dst.bytes());
+        return host_dst_.data();
+    }
     bool cancelled() const { return options_.cancelled != nullptr && options_.cancelled(options_.user); }
     double spent() const { return milliseconds(Clock::now() - start_); }
 
@@ -313,9 +334,9 @@ class Search {
         if (runners_.empty() || runners_.back().row + 1 != rows_.size() || cancelled()) return;
         Runner& last = runners_.back();
         last.failed = !guarded(rows_[last.row], [&] {
-            last.warm = last.run(context_, data);
+            last.warm = last.run(context_, marks_, data);
             reference.resize(static_cast<std::size_t>(destination(problem_).elements()));
-            Reader(destination(problem_), data.dst.data()).each([&](std::int64_t i, double value) {
+            Reader(destination(problem_), host_copy(data)).each([&](std::int64_t i, double value) {
                 reference[static_cast<std::size_t>(i)] = value;
             });
             rows_[last.row].max_error = 0.0;
@@ -328,10 +349,20 @@ class Search {
         if (runner.failed || finding.max_error) return;
         runner.failed = !guarded(finding, [&] {
             // What an algorithm fails to write must not pass for the answer of the one before.
-            if (!reference.empty()) std::memset(data.dst.data(), 0xff, data.dst.bytes());
-            runner.warm = runner.run(context_, data);
+            if (!reference.empty()) context_.fill(data.dst.data(), 0xff, data.dst.bytes());
+            runner.warm = runner.run(context_, marks_, data);
             if (!reference.empty())
-                finding.max_error = relative_error(destination(problem_), reference, data.dst.data());
+                finding.max_error = relative_error(destination(problem_), reference, host_copy(data));
+        });
+    }
+
+    // On a device the first run also loads the kernel.
+    void choose_repeats(Runner& runner, const Data& data) {
+        constexpr double sample_ms = 0.2;
+        if (runner.failed || context_.backend() == Backend::cpu) return;
+        runner.failed = !guarded(rows_[runner.row], [&] {
+            runner.warm = runner.run(context_, marks_, data);
+            runner.repeats = std::clamp(static_cast<int>(sample_ms / std::max(runner.warm, 1e-3)), 1, 64);
         });
     }
 
@@ -344,10 +375,10 @@ class Search {
         for (Runner& runner : runners_) {
             if (runner.failed) continue;
             if (cancelled()) return false;
-            if (!runner.times.empty() && spent() + runner.warm > options_.budget_ms) continue;
+            if (!runner.times.empty() && spent() + runner.warm * runner.repeats > options_.budget_ms) continue;
             if (runner.times.size() >= 3 && runner.warm > 100 * fastest) continue;
-            runner.failed =
-                !guarded(rows_[runner.row], [&] { runner.times.push_back(runner.run(context_, data)); });
+            runner.failed = !guarded(
+                rows_[runner.row], [&] { runner.times.push_back(runner.run(context_, marks_, data)); });
         }
         return spent() < options_.budget_ms;
     }
@@ -366,6 +397,8 @@ class Search {
     Context& context_;
     const Problem& problem_;
     const FindOptions& options_;
+    Marks marks_;
+    std::vector<std::byte> host_dst_;
     Clock::time_point start_ = Clock::now();
     std::vector<Finding> rows_;
     std::vector<Runner> runners_;

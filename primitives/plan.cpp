@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "primitives/algorithm.h"
+#include "primitives/aligned_buffer.h"
 
 namespace convlens {
 
@@ -112,6 +113,20 @@ void Plan::pack_weights(const void* weights, void* packed) const {
     if (weights == nullptr) throw Error(Status::bad_parameter, "weights: null");
     if (packed == nullptr) throw Error(Status::bad_parameter, "packed: null");
     pack_impl(weights, packed);
+}
+
+Buffer pack_weights(Context& context, const Plan& plan, const void* weights) {
+    const PlanInfo& info = plan.info();
+    if (info.weights_bytes == 0) return {};
+    Buffer packed(context, info.packed_bytes);
+    if (context.backend() == Backend::cpu) {
+        plan.pack_weights(weights, packed.data());
+        return packed;
+    }
+    const AlignedBuffer host(info.packed_bytes);
+    plan.pack_weights(weights, host.data());
+    context.upload(packed.data(), host.data(), host.bytes());
+    return packed;
 }
 
 void Plan::pack_impl(const void* weights, void* packed) const {

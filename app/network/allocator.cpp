@@ -45,7 +45,35 @@ class HostAllocator final : public Allocator {
     const char* name() const override { return "plain memory"; }
 };
 
+class ContextAllocator final : public Allocator {
+  public:
+    explicit ContextAllocator(Context& context)
+        : context_(context), name_("memory of " + context.device_text()) {}
+    Block allocate(std::size_t bytes, const char* label) override {
+        Block block;
+        try {
+            block.data = static_cast<std::byte*>(context_.allocate(bytes));
+        } catch (const Error& error) {
+            throw Error(error.status(), std::string(label) + ": " + error.what());
+        }
+        block.bytes = bytes;
+        return block;
+    }
+    void release(const Block& block) noexcept override { context_.release(block.data); }
+    std::size_t largest_block() const override { return std::numeric_limits<std::size_t>::max() / 2; }
+    const char* name() const override { return name_.c_str(); }
+
+  private:
+    Context& context_;
+    std::string name_;
+};
+
 }  // namespace
+
+std::shared_ptr<Allocator> context_allocator(Context& context) {
+    if (context.backend() == Backend::cpu) return host_allocator();
+    return std::make_shared<ContextAllocator>(context);
+}
 
 std::shared_ptr<Allocator> host_allocator() {
     static const std::shared_ptr<Allocator> allocator = std::make_shared<HostAllocator>();

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "convlens/context.h"
+
 namespace convlens::network {
 
 struct Block {
@@ -29,5 +31,7 @@ class Allocator {
 
 // Plain host memory.
 std::shared_ptr<Allocator> host_allocator();
+// Plain memory of the context's backend: host_allocator() on the processor. The context must outlive it.
+std::shared_ptr<Allocator> context_allocator(Context& context);
 
 }  // namespace convlens::network

@@ -1,59 +1,18 @@
 #include "app/network/executor.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <unordered_map>
 
 #include "app/network/executor_layers.h"
-#include "app/network/layout.h"
 #include "app/network/memory_plan.h"
 
 namespace convlens::network {
 
 const char* to_string(Mode mode) noexcept { return mode == Mode::explore ? "explore" : "lean"; }
 
-struct Executor::Impl {
-    Impl(Context& ctx, std::shared_ptr<const Model> m, const ExecutorOptions& o)
-        : context(ctx), model(std::move(m)), options(o) {}
-    ~Impl() {
-        for (const auto& arena : arenas)
-            for (const Block& block : arena) allocator->release(block);
-    }
-
-    void build();
-    void describe_tensors(const Program& program, const Layout& layout);
-    void place_tensors(const Program& program);
-    std::vector<int> buffers_of_tensors();
-    void merge_in_place(std::vector<int>& buffer_of);
-    void allocate_arenas();
-    void plan_layers(Program& program);
-    std::unique_ptr<Plan> choose_plan(const Operation& operation) const;
-    void check_algorithm_names() const;
-    void describe_layer(const PlannedLayer& planned, Layer& layer) const;
-    AlignedBuffer pack(const PlannedLayer& planned, const Plan& plan) const;
-    void bind(PlannedLayer& planned);
-    std::byte* address(int tensor, int arena) const;
-    void grow_workspace(std::size_t bytes);
-    void check_layer(int layer) const;
-    void check_place(int tensor, int arena) const;
-
-    Context& context;
-    std::shared_ptr<const Model> model;
-    ExecutorOptions options;
-    std::shared_ptr<Allocator> allocator;
-    std::vector<Layer> layers;
-    std::vector<Tensor> tensors;
-    std::vector<int> inputs, outputs;
-    std::vector<PlannedLayer> planned;
-    std::unordered_map<const Constant*, AlignedBuffer> constants;
-    std::vector<std::size_t> block_bytes;
-    std::vector<std::vector<Block>> arenas;
-    AlignedBuffer workspace;
-    std::size_t packed_bytes = 0, constant_bytes = 0, workspace_bytes = 0;
-};
-
 namespace {
+
+// Below it a fall-back to a smaller workspace asks for none.
+constexpr std::size_t smallest_workspace = std::size_t{1} << 20;
 
 [[noreturn]] void refuse_layer(const Operation& operation, const Error& error) {
     throw Error(error.status() == Status::runtime_failure ? Status::runtime_failure : Status::bad_parameter,
@@ -66,7 +25,8 @@ void Executor::Impl::build() {
     if (options.arenas < 1 || options.arenas > 16)
         throw Error(Status::bad_parameter,
                     "arenas: " + std::to_string(options.arenas) + " is not in 1 to 16");
-    allocator = options.allocator ? options.allocator : host_allocator();
+    allocator = options.allocator ? options.allocator : context_allocator(context);
+    recordings.resize(static_cast<std::size_t>(options.arenas));
     Program program = lower(*model, options.input_dims, options.default_side);
     if (options.mode == Mode::lean) fuse(program);
     const Layout layout = assign_layouts(program);
@@ -250,6 +210,7 @@ std::byte* Executor::Impl::address(int tensor, int arena) const {
 std::unique_ptr<Plan> Executor::Impl::choose_plan(const Operation& operation) const {
     PlanOptions plan_options;
     plan_options.workspace_limit = options.workspace_limit;
+    plan_options.precision = options.precision;
     if (const auto named = options.algorithms.find(operation.name); named != options.algorithms.end()) {
         plan_options.algorithm = named->second == "auto" ? "" : named->second;
         return make_plan(context, operation.problem, plan_options);
@@ -291,13 +252,10 @@ void Executor::Impl::check_algorithm_names() const {
     }
 }
 
-AlignedBuffer Executor::Impl::pack(const PlannedLayer& layer, const Plan& plan) const {
-    const PlanInfo& info = plan.info();
-    if (info.weights_bytes == 0) return {};
-    AlignedBuffer packed(info.packed_bytes);
+Buffer Executor::Impl::pack(const PlannedLayer& layer, const Plan& plan) const {
+    if (plan.info().weights_bytes == 0) return {};
     const std::vector<float> plain = plain_weights(layer.operation.weights, layer.operation.problem);
-    plan.pack_weights(plain.data(), packed.data());
-    return packed;
+    return pack_weights(context, plan, plain.data());
 }
 
 void Executor::Impl::describe_layer(const PlannedLayer& from, Layer& layer) const {
@@ -309,7 +267,7 @@ void Executor::Impl::describe_layer(const PlannedLayer& from, Layer& layer) cons
 }
 
 void Executor::Impl::grow_workspace(std::size_t bytes) {
-    if (workspace.bytes() < bytes) workspace = AlignedBuffer(bytes);
+    if (workspace.bytes() < bytes) workspace = Buffer(context, bytes);
     workspace_bytes = bytes;
 }
 
@@ -348,8 +306,8 @@ void Executor::Impl::plan_layers(Program& program) {
             for (const Operand& source : sources) {
                 if (!source.constant || constants.contains(source.constant.get())) continue;
                 const std::vector<float> values = source.constant->expanded();
-                AlignedBuffer buffer(std::max<std::size_t>(values.size() * sizeof(float), 4));
-                if (!values.empty()) std::memcpy(buffer.data(), values.data(), values.size() * sizeof(float));
+                Buffer buffer(context, std::max<std::size_t>(values.size() * sizeof(float), 4));
+                context.upload(buffer.data(), values.data(), values.size() * sizeof(float));
                 constant_bytes += values.size() * sizeof(float);
                 constants.emplace(source.constant.get(), std::move(buffer));
             }
@@ -365,7 +323,38 @@ void Executor::Impl::plan_layers(Program& program) {
         packed_bytes += layer.packed.bytes();
         most = std::max(most, face.plan.workspace_bytes);
     }
-    grow_workspace(most);
+    take_workspace(most);
+}
+
+// Where the memory is exhausted, layers fall back to plans with a smaller workspace, down to none.
+void Executor::Impl::take_workspace(std::size_t most) {
+    for (;;) {
+        try {
+            grow_workspace(most);
+            return;
+        } catch (const Error& error) {
+            if (error.status() != Status::runtime_failure || most == 0) throw;
+        }
+        options.workspace_limit = most < smallest_workspace ? 0 : most / 4;
+        most = 0;
+        for (std::size_t i = 0; i < planned.size(); ++i) {
+            PlannedLayer& layer = planned[i];
+            if (layer.plan->info().workspace_bytes > options.workspace_limit) {
+                try {
+                    auto plan = choose_plan(layer.operation);
+                    Buffer packed = pack(layer, *plan);
+                    packed_bytes += packed.bytes();
+                    packed_bytes -= layer.packed.bytes();
+                    layer.plan = std::move(plan);
+                    layer.packed = std::move(packed);
+                } catch (const Error& error) {
+                    refuse_layer(layer.operation, error);
+                }
+                describe_layer(layer, layers[i]);
+            }
+            most = std::max(most, layers[i].plan.workspace_bytes);
+        }
+    }
 }
 
 void Executor::Impl::check_layer(int layer) const {
@@ -421,46 +410,37 @@ std::size_t Executor::arena_bytes() const {
     return bytes;
 }
 
-float* Executor::data(int tensor, int arena) const {
-    impl_->check_place(tensor, arena);
-    return reinterpret_cast<float*>(impl_->address(tensor, arena)) +
-           impl_->tensors[static_cast<std::size_t>(tensor)].desc.offset;
-}
-
-std::uint64_t Executor::device_address(int tensor, int arena) const {
-    impl_->check_place(tensor, arena);
-    const Tensor& t = impl_->tensors[static_cast<std::size_t>(tensor)];
-    const Block& block = impl_->arenas[static_cast<std::size_t>(arena)][static_cast<std::size_t>(t.block)];
-    return block.device_address == 0
-               ? 0
-               : block.device_address + t.offset + static_cast<std::uint64_t>(t.desc.offset) * sizeof(float);
-}
-
-void Executor::set_input(int index, const float* nchw, int arena) {
-    if (index < 0 || index >= static_cast<int>(impl_->inputs.size()))
-        throw Error(Status::bad_parameter, "input " + std::to_string(index) + " does not exist");
-    if (nchw == nullptr) throw Error(Status::bad_parameter, "input " + std::to_string(index) + ": null");
-    const int tensor = impl_->inputs[static_cast<std::size_t>(index)];
-    impl_->check_place(tensor, arena);
-    auto* base = reinterpret_cast<float*>(impl_->address(tensor, arena));
-    for_each_offset(impl_->tensors[static_cast<std::size_t>(tensor)].desc,
-                    [&](std::int64_t at) { base[at] = *nchw++; });
-}
-
 void Executor::run(int arena, const PassObserver* observer) {
     impl_->check_place(0, arena);
+    if (observer != nullptr || !records()) return impl_->launch(arena, observer);
+    auto& recording = impl_->recordings[static_cast<std::size_t>(arena)];
+    if (recording == nullptr) {
+        // The first launch of a kernel loads it, which can't be recorded.
+        impl_->launch(arena, nullptr);
+        impl_->context.synchronize();
+        recording = std::make_unique<Recording>(impl_->context, [&] { impl_->launch(arena, nullptr); });
+        return;
+    }
+    recording->run();
+}
+
+bool Executor::records() const {
+    return impl_->options.mode == Mode::lean && impl_->context.backend() == Backend::cuda;
+}
+
+void Executor::Impl::launch(int arena, const PassObserver* observer) {
     ExecuteArgs args;
-    args.workspace = impl_->workspace.data();
-    args.workspace_bytes = impl_->workspace.bytes();
+    args.workspace = workspace.data();
+    args.workspace_bytes = workspace.bytes();
     const auto a = static_cast<std::size_t>(arena);
-    const int count = static_cast<int>(impl_->planned.size());
+    const int count = static_cast<int>(planned.size());
     for (int i = 0; i < count; ++i) {
-        const PlannedLayer& layer = impl_->planned[static_cast<std::size_t>(i)];
+        const PlannedLayer& layer = planned[static_cast<std::size_t>(i)];
         args.sources = layer.sources[a];
         args.weights = layer.packed.data();
         args.dst = layer.dst[a];
         if (observer && observer->before) observer->before(i);
-        layer.plan->execute(impl_->context, args);
+        layer.plan->execute(context, args);
         if (observer && observer->after) observer->after(i);
     }
 }
@@ -471,84 +451,22 @@ void Executor::set_algorithm(int layer, const std::string& algorithm) {
     PlanOptions options;
     options.algorithm = algorithm == "auto" ? "" : algorithm;
     options.workspace_limit = impl_->options.workspace_limit;
+    options.precision = impl_->options.precision;
     auto plan = make_plan(impl_->context, planned.operation.problem, options);
-    AlignedBuffer packed = impl_->pack(planned, *plan);
+    Buffer packed = impl_->pack(planned, *plan);
+    // What still runs may use the old plan's memory.
+    impl_->context.synchronize();
     std::size_t most = plan->info().workspace_bytes;
     for (std::size_t i = 0; i < impl_->planned.size(); ++i)
         if (static_cast<int>(i) != layer) most = std::max(most, impl_->layers[i].plan.workspace_bytes);
     impl_->grow_workspace(most);
     // Nothing below throws.
+    for (auto& recording : impl_->recordings) recording.reset();
     impl_->packed_bytes += packed.bytes();
     impl_->packed_bytes -= planned.packed.bytes();
     planned.plan = std::move(plan);
     planned.packed = std::move(packed);
     impl_->describe_layer(planned, impl_->layers[static_cast<std::size_t>(layer)]);
-}
-
-std::vector<Candidate> Executor::layer_candidates(int layer) const {
-    impl_->check_layer(layer);
-    return candidates(impl_->context, impl_->planned[static_cast<std::size_t>(layer)].operation.problem);
-}
-
-std::vector<Finding> Executor::measure_layer(int layer, int arena, const FindOptions& options) const {
-    impl_->check_layer(layer);
-    impl_->check_place(0, arena);
-    const PlannedLayer& planned = impl_->planned[static_cast<std::size_t>(layer)];
-    FindOptions with_data = options;
-    with_data.sources = planned.sources[static_cast<std::size_t>(arena)];
-    std::vector<float> plain;
-    if (planned.operation.weights.constant)
-        plain = plain_weights(planned.operation.weights, planned.operation.problem);
-    with_data.weights = plain.empty() ? nullptr : plain.data();
-    return find(impl_->context, planned.operation.problem, with_data);
-}
-
-std::optional<double> Executor::layer_error(int layer, int arena) const {
-    impl_->check_layer(layer);
-    impl_->check_place(0, arena);
-    const PlannedLayer& planned = impl_->planned[static_cast<std::size_t>(layer)];
-    const Layer& face = impl_->layers[static_cast<std::size_t>(layer)];
-    for (const int tensor : face.inputs)
-        if (!impl_->tensors[static_cast<std::size_t>(tensor)].kept) return std::nullopt;
-    if (!impl_->tensors[static_cast<std::size_t>(face.outputs[0])].kept) return std::nullopt;
-    PlanOptions options;
-    for (const Candidate& candidate : candidates(impl_->context, planned.operation.problem))
-        if (candidate.applicable) options.algorithm = candidate.algorithm;
-    if (options.algorithm.empty()) return std::nullopt;
-    if (options.algorithm == face.plan.algorithm) return 0.0;
-    const auto reference = make_plan(impl_->context, planned.operation.problem, options);
-    const AlignedBuffer packed = impl_->pack(planned, *reference);
-    const AlignedBuffer workspace(reference->info().workspace_bytes);
-    const TensorDesc& dst = dst_desc(planned.operation.problem);
-    if (dst.is_empty()) return 0.0;
-    const AlignedBuffer result(dst.bytes());
-    const auto a = static_cast<std::size_t>(arena);
-    reference->execute(impl_->context, {planned.sources[a], packed.data(), result.data(), workspace.data(),
-                                        workspace.bytes()});
-    const float* expected = result.floats();
-    const auto* got = static_cast<const float*>(planned.dst[a]);
-    double worst = 0, largest = 0;
-    for_each_offset(dst, [&](std::int64_t at) {
-        const double want = static_cast<double>(expected[at]), have = static_cast<double>(got[at]);
-        if (std::isfinite(want)) largest = std::max(largest, std::fabs(want));
-        const bool same = want == have || (std::isnan(want) && std::isnan(have));
-        const double error = std::fabs(want - have);
-        if (!same)
-            worst = std::max(worst, std::isfinite(error) ? error : std::numeric_limits<double>::infinity());
-    });
-    // As the finder says it: any difference from zeros is beyond measure.
-    if (worst == 0) return 0.0;
-    return largest > 0 ? worst / largest : std::numeric_limits<double>::infinity();
-}
-
-std::vector<float> Executor::copy(int tensor, int arena) const {
-    impl_->check_place(tensor, arena);
-    const TensorDesc& desc = impl_->tensors[static_cast<std::size_t>(tensor)].desc;
-    std::vector<float> values;
-    values.reserve(static_cast<std::size_t>(desc.elements()));
-    const auto* base = reinterpret_cast<const float*>(impl_->address(tensor, arena));
-    for_each_offset(desc, [&](std::int64_t at) { values.push_back(base[at]); });
-    return values;
 }
 
 }  // namespace convlens::network

@@ -27,6 +27,7 @@ struct ExecutorOptions {
     // named and can't is an Error(bad_parameter) with the reason; unknown layers too.
     std::map<std::string, std::string> algorithms;
     std::size_t workspace_limit = std::size_t{1} << 30;  // of each layer
+    Precision precision = Precision::fp32;               // the least that the layers' own choices may have
     // Dims of the inputs by name; an input that is missing uses its fixed dims, symbolic ones 1 (batch) or
     // `default_side`.
     std::map<std::string, Dims> input_dims;
@@ -34,7 +35,7 @@ struct ExecutorOptions {
     int arenas = 1;  // copies of the activations' memory: 2 when one is shown while the other is computed
     std::set<std::string>
         pinned;  // lean: tensors by name whose memory is not reused, so that they can be shown
-    std::shared_ptr<Allocator> allocator;  // null: host_allocator()
+    std::shared_ptr<Allocator> allocator;  // null: context_allocator()
 };
 
 // A tensor of the running network (weights and folded constants are not among them).
@@ -97,15 +98,18 @@ class Executor {
     std::vector<int> output_tensors() const;  // in the order of the model's outputs
     MemoryReport memory() const;
 
-    // First element of a tensor's memory in an arena (desc.offset already added).
+    // First element of a tensor's memory in an arena (desc.offset already added), in the backend's memory.
     float* data(int tensor, int arena = 0) const;
     std::uint64_t device_address(int tensor, int arena = 0) const;  // 0 without shaders
     std::size_t arena_bytes() const;
 
     // Copies a packed NCHW float input into the arena (any layout).
     void set_input(int index, const float* nchw, int arena = 0);
-    // One pass, on the calling thread and the context's pool.
+    // One pass: on the processor it is done on return, on a device it is handed over. Without an observer a lean
+    // pass is replayed as a whole where the backend records (see records()).
     void run(int arena = 0, const PassObserver* observer = nullptr);
+    // Whether passes without an observer are replayed as a whole: a CUDA graph hides the layers.
+    bool records() const;
 
     // From the next pass on. Throws Error(not_supported) with the reason, and nothing has changed then. Never
     // during run().

@@ -95,6 +95,9 @@ class Plan {
     Range dst_range_;
 };
 
+// Packs plain weights (host memory) and brings them to where the context computes; of 0 bytes without weights.
+Buffer pack_weights(Context& context, const Plan& plan, const void* weights);
+
 struct PlanOptions {
     std::string algorithm;  // empty: the list's choice
     std::size_t workspace_limit = std::numeric_limits<std::size_t>::max();
@@ -143,8 +146,8 @@ struct FindOptions {
     int samples = 10;         // per algorithm; fewer when the time budget ends first, at least 1
     double budget_ms = 2000;  // for the whole call
     bool measure_error = true;
-    // Real data for sources and weights in the problem's descriptors; empty: seeded random numbers of unit
-    // scale.
+    // Real data in the problem's descriptors (sources in the backend's memory, plain weights in the host's);
+    // empty: seeded random numbers of unit scale.
     std::span<const void* const> sources;
     const void* weights = nullptr;
     std::uint64_t seed = 1;
