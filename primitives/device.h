@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "convlens/context.h"
+#include "convlens/external.h"
 #include "primitives/algorithm.h"
 
 namespace convlens {
@@ -47,6 +48,31 @@ class Device {
     virtual void begin_recording() = 0;
     virtual void abandon_recording() noexcept = 0;
     virtual std::unique_ptr<Graph> end_recording() = 0;
+
+    // What external.h promises of these.
+    class ImportedMemory {
+      public:
+        virtual ~ImportedMemory() = default;
+        virtual std::byte* data() const = 0;
+    };
+    virtual std::unique_ptr<ImportedMemory> import_memory(int fd, std::size_t bytes) = 0;
+    class ImportedTimeline {
+      public:
+        virtual ~ImportedTimeline() = default;
+        virtual void wait(std::uint64_t value) = 0;
+        virtual void signal(std::uint64_t value) = 0;
+    };
+    virtual std::unique_ptr<ImportedTimeline> import_timeline(int fd) = 0;
+    class CopyStream {
+      public:
+        virtual ~CopyStream() = default;
+        virtual void download(void* host, const void* src, std::size_t bytes) = 0;
+        virtual void finish() = 0;
+    };
+    virtual std::unique_ptr<CopyStream> make_copy_stream() = 0;
+    virtual bool pin(void* host, std::size_t bytes) noexcept = 0;
+    virtual void unpin(void* host) noexcept = 0;
+    virtual MemoryState memory_state() const = 0;
 };
 
 // Throws Error(not_supported) with the reason and the remedy.

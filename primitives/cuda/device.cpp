@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "primitives/cuda/external.h"
+
 namespace convlens {
 namespace {
 
@@ -14,8 +16,8 @@ namespace {
 void check(cudaError_t error, const std::string& what) {
     if (error == cudaSuccess) return;
     cudaGetLastError();  // it must not be found again by the next launch
-    throw Error(Status::runtime_failure, what + ": " + cudaGetErrorString(error) + " (" +
-                                             cudaGetErrorName(error) + ")");
+    throw Error(Status::runtime_failure,
+                what + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error) + ")");
 }
 
 std::string why_no_device(cudaError_t error) {
@@ -188,6 +190,17 @@ class RuntimeDevice final : public CudaDevice {
         check(cudaStreamEndCapture(stream_, &graph), "recording a pass");
         return std::make_unique<RuntimeGraph>(*this, graph);
     }
+
+    std::unique_ptr<ImportedMemory> import_memory(int fd, std::size_t bytes) override {
+        return cuda_imported_memory(*this, fd, bytes);
+    }
+    std::unique_ptr<ImportedTimeline> import_timeline(int fd) override {
+        return cuda_imported_timeline(*this, fd);
+    }
+    std::unique_ptr<CopyStream> make_copy_stream() override { return cuda_copy_stream(*this); }
+    bool pin(void* host, std::size_t bytes) noexcept override { return cuda_pin(*this, host, bytes); }
+    void unpin(void* host) noexcept override { cuda_unpin(*this, host); }
+    MemoryState memory_state() const override { return cuda_memory_state(*this); }
 
   private:
     DeviceInfo info_;

@@ -3,6 +3,7 @@
 
 #include "convlens/context.h"
 #include "convlens/error.h"
+#include "convlens/external.h"
 #include "convlens/plan.h"
 #include "convlens/problem.h"
 #include "convlens/tensor.h"
