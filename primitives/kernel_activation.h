@@ -1,16 +1,16 @@
-// The activation of a problem as the processor kernels take it (inside the library only).
+// The activation of a problem as the kernels of any backend take it (inside the library only).
 #pragma once
 
 #include "convlens/problem.h"
-#include "kernels/cpu/activation.h"
+#include "kernels/common/activation.h"
 
 namespace convlens {
 
 static_assert(static_cast<int>(ActivationKind::hard_swish) ==
-              static_cast<int>(cpu::ActivationKind::hard_swish));
+              static_cast<int>(kernels::ActivationKind::hard_swish));
 
-inline cpu::Activation kernel_activation(const ActivationDesc& desc) {
-    return {static_cast<cpu::ActivationKind>(desc.kind), desc.alpha, desc.beta};
+inline kernels::Activation kernel_activation(const ActivationDesc& desc) {
+    return {static_cast<kernels::ActivationKind>(desc.kind), desc.alpha, desc.beta};
 }
 
 }  // namespace convlens

@@ -1,4 +1,4 @@
-#include <array>
+#include "primitives/concat/concat_params.h"
 
 #include "kernels/cpu/transform/strided_copy.h"
 #include "primitives/device.h"
@@ -7,24 +7,6 @@
 namespace convlens {
 namespace {
 
-// One copy for each source, into its slice of dst.
-using ConcatParams = std::vector<cpu::TransformParams>;
-
-ConcatParams params_of(const ConcatProblem& problem) {
-    ConcatParams copies;
-    const auto axis = static_cast<std::size_t>(problem.axis);
-    cpu::Layout slice = layout_of(problem.dst);
-    for (const TensorDesc& src : problem.srcs) {
-        cpu::TransformParams copy;
-        copy.src = layout_of(src);
-        slice.dims[axis] = copy.src.dims[axis];
-        copy.dst = slice;
-        slice.offset += slice.dims[axis] * slice.strides[axis];
-        copies.push_back(copy);
-    }
-    return copies;
-}
-
 void run_direct(const ConcatParams& copies, const ExecuteArgs& args, cpu::ThreadPool& pool) {
     for (std::size_t i = 0; i < copies.size(); ++i)
         if (copies[i].src.elements() > 0) cpu::transform_direct(copies[i], args.sources[i], args.dst, pool);
@@ -32,7 +14,7 @@ void run_direct(const ConcatParams& copies, const ExecuteArgs& args, cpu::Thread
 
 std::vector<cpu::StridedCopy> copies_of(const ConcatProblem& problem) {
     std::vector<cpu::StridedCopy> copies;
-    for (const cpu::TransformParams& slice : params_of(problem))
+    for (const cpu::TransformParams& slice : concat_params_of(problem))
         copies.push_back(cpu::make_strided_copy(slice.src, slice.dst));
     return copies;
 }
@@ -42,13 +24,9 @@ void run_copies(const std::vector<cpu::StridedCopy>& copies, const ExecuteArgs& 
         cpu::strided_copy(copies[i], args.sources[i], args.dst, pool);
 }
 
-using Problem = ConcatProblem;
-constexpr std::array<Algorithm<Problem>, 2> list = {{
-    {"strided_copy", ErrorClass::exact_order, true, never_rejects<Problem>, always<Problem>,
-     make_kernel_plan<Problem, copies_of, run_copies>},
-    {"direct", ErrorClass::exact_order, true, never_rejects<Problem>, always<Problem>,
-     make_kernel_plan<Problem, params_of, run_direct>},
-}};
+constexpr auto list =
+    copy_and_direct<ConcatProblem>(make_kernel_plan<ConcatProblem, copies_of, run_copies>,
+                                   make_kernel_plan<ConcatProblem, concat_params_of, run_direct>);
 
 }  // namespace
 

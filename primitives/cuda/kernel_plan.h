@@ -8,11 +8,14 @@
 #include "kernels/cuda/stream.h"
 #include "primitives/algorithm.h"
 #include "primitives/cuda/device.h"
+#include "primitives/kernel_activation.h"
+#include "primitives/layout_of.h"
+#include "primitives/rows.h"
 
 namespace convlens::cuda_rows {
 
-// A plan that launches kernels on the context's stream. Derive for plans with packed weights or state of their
-// own; for the rest there is make_kernel_plan below.
+// A plan that launches kernels on the context's stream. Derive for plans with packed weights or state of
+// their own; for the rest there is make_kernel_plan below.
 class CudaPlan : public Plan {
   protected:
     using Plan::Plan;
@@ -50,6 +53,17 @@ template <class P, auto params_of, auto run>
 std::unique_ptr<Plan> make_kernel_plan(const P& problem, const Context&, PlanInfo info) {
     using Params = decltype(params_of(problem));
     return std::make_unique<KernelPlan<Params>>(problem, std::move(info), params_of(problem), run);
+}
+
+// The same for a launcher (params, source..., dst, stream).
+template <class P, auto params_of, auto launcher, std::size_t sources = 1>
+std::unique_ptr<Plan> make_plain_plan(const P& problem, const Context&, PlanInfo info) {
+    using Params = decltype(params_of(problem));
+    return std::make_unique<KernelPlan<Params>>(
+        problem, std::move(info), params_of(problem),
+        [](const Params& params, const ExecuteArgs& args, cuda::Stream stream) {
+            call_kernel<launcher>(params, args, stream, std::make_index_sequence<sources>{});
+        });
 }
 
 }  // namespace convlens::cuda_rows

@@ -1,3 +1,5 @@
+#include "primitives/pooling/pooling_params.h"
+
 #include <array>
 
 #include "kernels/cpu/pooling/pooling.h"
@@ -7,79 +9,16 @@
 namespace convlens {
 namespace {
 
-cpu::PoolingParams params_of(const PoolingProblem& problem) {
-    cpu::PoolingParams params;
-    params.kind = static_cast<cpu::PoolKind>(problem.kind);
-    params.type = static_cast<cpu::ElementType>(problem.src.type);
-    params.batch = problem.src.dims[0];
-    params.channels = problem.src.dims[1];
-    params.src_batch_stride = problem.src.strides[0];
-    params.src_channel_stride = problem.src.strides[1];
-    params.dst_batch_stride = problem.dst.strides[0];
-    params.dst_channel_stride = problem.dst.strides[1];
-    params.src_offset = problem.src.offset;
-    params.dst_offset = problem.dst.offset;
-    const int spatial = problem.window.rank();
-    for (int i = 0; i < spatial; ++i) {
-        cpu::PoolAxis& axis = params.axes[static_cast<std::size_t>(i + 3 - spatial)];
-        axis.src = problem.src.dims[i + 2];
-        axis.dst = problem.dst.dims[i + 2];
-        axis.window = problem.size[i];
-        axis.stride = problem.window.strides[i];
-        axis.dilation = problem.window.dilations[i];
-        axis.pad_begin = problem.window.pads_begin[i];
-        axis.pad_end = problem.window.pads_end[i];
-        axis.src_stride = problem.src.strides[i + 2];
-        axis.dst_stride = problem.dst.strides[i + 2];
-    }
-    return params;
-}
-
-void run_direct(const cpu::PoolingParams& params, const ExecuteArgs& args, cpu::ThreadPool& pool) {
-    cpu::pooling_direct(params, args.sources[0], args.dst, pool);
-}
-
-template <auto kernel>
-void run_f32(const cpu::PoolingParams& params, const ExecuteArgs& args, cpu::ThreadPool& pool) {
-    kernel(params, floats(args.sources[0]), static_cast<float*>(args.dst), pool);
-}
-
-bool channels_contiguous(const TensorDesc& desc) { return desc.strides[1] == 1 || desc.dims[1] == 1; }
-
-std::string reject_global(const PoolingProblem& problem, const Context& context) {
-    if (auto reason = reject_unless_f32(problem, context); !reason.empty()) return reason;
-    for (int i = 0; i < problem.size.rank(); ++i) {
-        const std::int64_t begin = problem.window.pads_begin[i];
-        if (problem.dst.dims[i + 2] != 1) return "there is more than one window";
-        if (problem.window.dilations[i] != 1 && problem.size[i] != 1) return "the window is dilated";
-        if (problem.size[i] - begin < problem.src.dims[i + 2] || begin >= problem.size[i])
-            return "the window does not cover the whole source";
-    }
-    if (problem.src.strides[1] != 1 && problem.src.strides[problem.src.rank() - 1] != 1)
-        return "neither the channels nor the last axis of the source is contiguous";
-    return {};
-}
-
-std::string reject_channels_last(const PoolingProblem& problem, const Context& context) {
-    if (auto reason = reject_unless_f32(problem, context); !reason.empty()) return reason;
-    if (!channels_contiguous(problem.src)) return "the source's channels are not contiguous";
-    if (!channels_contiguous(problem.dst)) return "the destination's channels are not contiguous";
-    return {};
-}
-
-bool has_many_channels(const PoolingProblem& problem, const Context&) { return problem.src.dims[1] >= 4; }
-
 using Problem = PoolingProblem;
 constexpr std::array<Algorithm<Problem>, 4> list = {{
-    {"global", ErrorClass::fp32, true, reject_global, always<Problem>,
-     make_kernel_plan<Problem, params_of, run_f32<cpu::pooling_global>>},
-    // One channel or a few leave vectors of channels empty; `rows` takes those.
-    {"channels_last", ErrorClass::fp32, true, reject_channels_last, has_many_channels,
-     make_kernel_plan<Problem, params_of, run_f32<cpu::pooling_channels_last>>},
+    {"global", ErrorClass::fp32, true, reject_global_pooling, always<Problem>,
+     make_plain_plan<Problem, pooling_params_of, cpu::pooling_global>},
+    {"channels_last", ErrorClass::fp32, true, reject_channels_last_pooling, has_many_channels,
+     make_plain_plan<Problem, pooling_params_of, cpu::pooling_channels_last>},
     {"rows", ErrorClass::fp32, true, reject_unless_f32<Problem>, always<Problem>,
-     make_kernel_plan<Problem, params_of, run_f32<cpu::pooling_rows>>},
+     make_plain_plan<Problem, pooling_params_of, cpu::pooling_rows>},
     {"direct", ErrorClass::exact_order, true, reject_unless_floating_point<Problem>, always<Problem>,
-     make_kernel_plan<Problem, params_of, run_direct>},
+     make_plain_plan<Problem, pooling_params_of, cpu::pooling_direct>},
 }};
 
 }  // namespace

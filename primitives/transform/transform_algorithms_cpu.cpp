@@ -1,4 +1,7 @@
+#include "primitives/transform/transform_params.h"
+
 #include <array>
+#include <vector>
 
 #include "kernels/cpu/transform/strided_copy.h"
 #include "primitives/device.h"
@@ -7,34 +10,13 @@
 namespace convlens {
 namespace {
 
-cpu::TransformParams params_of(const TransformProblem& problem) {
-    cpu::TransformParams params;
-    params.src = layout_of(problem.src);
-    params.dst = layout_of(problem.dst);
-    bool padded = false;
-    for (int axis = 0; axis < problem.pads_begin.rank(); ++axis) {
-        params.pads_begin[static_cast<std::size_t>(axis)] = problem.pads_begin[axis];
-        padded = padded || problem.pads_begin[axis] != 0 || problem.pads_end[axis] != 0;
-    }
-    if (padded) {
-        constexpr cpu::Padding modes[] = {cpu::Padding::constant, cpu::Padding::edge, cpu::Padding::reflect};
-        params.padding = modes[static_cast<std::size_t>(problem.pad_mode)];
-    }
-    params.pad_value = problem.pad_value;
-    return params;
-}
-
-void run_direct(const cpu::TransformParams& params, const ExecuteArgs& args, cpu::ThreadPool& pool) {
-    cpu::transform_direct(params, args.sources[0], args.dst, pool);
-}
-
 struct CopyParams {
     std::vector<cpu::StridedCopy> copies;
     std::array<std::byte, 8> pad_value{};  // of dst's type
 };
 
 CopyParams copies_of(const TransformProblem& problem) {
-    const cpu::TransformParams params = params_of(problem);
+    const cpu::TransformParams params = transform_params_of(problem);
     CopyParams result;
     if (params.padding == cpu::Padding::none)
         result.copies.push_back(cpu::make_strided_copy(params.src, params.dst));
@@ -50,13 +32,9 @@ void run_copies(const CopyParams& params, const ExecuteArgs& args, cpu::ThreadPo
                           pool);
 }
 
-using Problem = TransformProblem;
-constexpr std::array<Algorithm<Problem>, 2> list = {{
-    {"strided_copy", ErrorClass::exact_order, true, never_rejects<Problem>, always<Problem>,
-     make_kernel_plan<Problem, copies_of, run_copies>},
-    {"direct", ErrorClass::exact_order, true, never_rejects<Problem>, always<Problem>,
-     make_kernel_plan<Problem, params_of, run_direct>},
-}};
+constexpr auto list = copy_and_direct<TransformProblem>(
+    make_kernel_plan<TransformProblem, copies_of, run_copies>,
+    make_plain_plan<TransformProblem, transform_params_of, cpu::transform_direct>);
 
 }  // namespace
 

@@ -2,16 +2,15 @@
 // kernels/cpu/activation.h.
 #pragma once
 
+#include "kernels/common/activation_params.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/blocks.h"
 #include "kernels/cpu/thread_pool.h"
 
 namespace convlens::cpu {
 
-struct ActivationParams {
-    Layout src, dst;  // equal dims
-    Activation activation;
-};
+using kernels::ActivationBlocks;
+using kernels::ActivationParams;
 
 // One value by definition, in double; NaN stays NaN.
 double activate_in_double(const Activation& activation, double x);
@@ -22,8 +21,7 @@ void activation_direct(const ActivationParams& params, const void* src, void* ds
 // f32, contiguous; dst may be src.
 void activate_floats(const Activation& activation, const float* src, float* dst, std::int64_t n);
 
-// f32, any strides (operands: src, dst); dst may be src.
-void activation_blocks(const JointShape& shape, const Activation& activation, const float* src, float* dst,
-                       ThreadPool& pool);
+// f32, any strides; dst may be src.
+void activation_blocks(const ActivationBlocks& params, const float* src, float* dst, ThreadPool& pool);
 
 }  // namespace convlens::cpu

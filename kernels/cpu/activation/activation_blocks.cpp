@@ -34,10 +34,10 @@ void activate_floats(const Activation& activation, const float* src, float* dst,
     HWY_DYNAMIC_DISPATCH(ActivateFloats)(activation, src, dst, n);
 }
 
-void activation_blocks(const JointShape& shape, const Activation& activation, const float* src, float* dst,
-                       ThreadPool& pool) {
+void activation_blocks(const ActivationBlocks& params, const float* src, float* dst, ThreadPool& pool) {
+    const Activation& activation = params.activation;
     const bool cheap = is_clamp(activation) || activation.kind == ActivationKind::leaky_relu;
-    for_each_block(shape, {src}, dst, pool, cheap ? 1 : 8,
+    for_each_block(params.shape, {src}, dst, pool, cheap ? 1 : 8,
                    [&](const float* const* sources, float* block, std::int64_t n) {
                        activate_floats(activation, sources[0], block, n);
                    });

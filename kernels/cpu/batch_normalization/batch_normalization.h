@@ -1,37 +1,20 @@
-// Batch normalisation at inference: activation((src - mean) / sqrt(variance + epsilon) * scale + bias), by
-// channel (axis 1).
+// Batch normalisation on the processor; what it means stands in kernels/common/batch_normalization.h.
 #pragma once
 
+#include "kernels/common/batch_normalization.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/blocks.h"
 #include "kernels/cpu/thread_pool.h"
 
 namespace convlens::cpu {
 
-struct BatchNormalizationParams {
-    Layout src, dst;  // equal dims
-    float epsilon = 1e-5f;
-    Activation activation;
-};
-
-// One value a channel, f32, packed.
-struct ChannelStatistics {
-    const float* scale = nullptr;
-    const float* bias = nullptr;
-    const float* mean = nullptr;
-    const float* variance = nullptr;
-};
+using kernels::BatchNormalizationBlocks;
+using kernels::BatchNormalizationParams;
+using kernels::ChannelStatistics;
 
 // By definition, in double: the reference. Any element type, any strides.
 void batch_normalization_direct(const BatchNormalizationParams& params, const void* src,
                                 const ChannelStatistics& statistics, void* dst, ThreadPool& pool);
-
-struct BatchNormalizationBlocks {
-    JointShape shape;  // operands: src, mean, factor, bias, dst
-    std::int64_t channels = 0;
-    float epsilon = 1e-5f;
-    Activation activation;
-};
 
 // f32, any strides; dst may be src. factors: workspace of `channels` floats.
 void batch_normalization_blocks(const BatchNormalizationBlocks& params, const float* src,

@@ -130,17 +130,18 @@ double cost_of(ElementwiseOp op, const Activation& activation) {
 
 HWY_EXPORT(CombineFloats);
 
-void elementwise_blocks(const JointShape& shape, ElementwiseOp op, const Activation& activation,
-                        const float* a, const float* b, float* dst, ThreadPool& pool) {
+void elementwise_blocks(const ElementwiseBlocks& params, const float* a, const float* b, float* dst,
+                        ThreadPool& pool) {
+    const ElementwiseOp op = params.op;
+    const Activation& activation = params.activation;
     const bool unary = is_unary(op);
-    for_each_block(shape, {a, b}, dst, pool, cost_of(op, activation),
-                   [&](const float* const* sources, float* block, std::int64_t n) {
-                       const float* second = unary ? nullptr : sources[1];
-                       if (!HWY_DYNAMIC_DISPATCH(CombineFloats)(op, sources[0], second, block, n))
-                           compute_floats(op, sources[0], second, block, n);
-                       if (activation.kind != ActivationKind::identity)
-                           activate_floats(activation, block, block, n);
-                   });
+    const auto run = [&](const float* const* sources, float* block, std::int64_t n) {
+        const float* second = unary ? nullptr : sources[1];
+        if (!HWY_DYNAMIC_DISPATCH(CombineFloats)(op, sources[0], second, block, n))
+            compute_floats(op, sources[0], second, block, n);
+        if (activation.kind != ActivationKind::identity) activate_floats(activation, block, block, n);
+    };
+    for_each_block(params.shape, {a, b}, dst, pool, cost_of(op, activation), run);
 }
 
 }  // namespace convlens::cpu

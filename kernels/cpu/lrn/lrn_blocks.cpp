@@ -57,7 +57,7 @@ HWY_EXPORT(DivideByThreeQuarters);
 
 namespace {
 
-constexpr std::int64_t strip = LrnBlocks::strip;
+constexpr std::int64_t strip = lrn_strip;
 
 void normalize(const LrnBlocks& p, const float* x, const float* sum, float* out, std::int64_t n) {
     const float factor = p.alpha / static_cast<float>(p.size);

@@ -4,20 +4,6 @@
 
 namespace convlens::cpu {
 
-std::int64_t padded_index(std::int64_t i, std::int64_t length, Padding padding) {
-    if (i >= 0 && i < length) return i;
-    switch (padding) {
-        case Padding::edge:
-            return i < 0 ? 0 : length - 1;
-        case Padding::reflect:
-            return i < 0 ? -i : 2 * (length - 1) - i;
-        case Padding::none:
-        case Padding::constant:
-            break;
-    }
-    return -1;
-}
-
 void transform_direct(const TransformParams& p, const void* src, void* dst, ThreadPool& pool) {
     const auto last = static_cast<std::size_t>(std::max(p.dst.rank - 1, 0));
     const std::int64_t length = p.dst.rank == 0 ? 1 : p.dst.dims[last];
