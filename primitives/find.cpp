@@ -146,8 +146,8 @@ struct Runner {
     Buffer packed;
     Buffer workspace;
     std::vector<double> times;
-    double warm = 0;   // milliseconds of a run, before the samples
-    int repeats = 1;   // runs in one sample: a launch on a device costs more than a small kernel
+    double warm = 0;  // milliseconds of a run, before the samples
+    int repeats = 1;  // runs in one sample: a launch on a device costs more than a small kernel
     bool failed = false;
 
     void prepare(Context& context, const Problem& problem, const std::string& algorithm, const Data& data) {
@@ -375,10 +375,11 @@ class Search {
         for (Runner& runner : runners_) {
             if (runner.failed) continue;
             if (cancelled()) return false;
-            if (!runner.times.empty() && spent() + runner.warm * runner.repeats > options_.budget_ms) continue;
+            if (!runner.times.empty() && spent() + runner.warm * runner.repeats > options_.budget_ms)
+                continue;
             if (runner.times.size() >= 3 && runner.warm > 100 * fastest) continue;
-            runner.failed = !guarded(
-                rows_[runner.row], [&] { runner.times.push_back(runner.run(context_, marks_, data)); });
+            runner.failed = !guarded(rows_[runner.row],
+                                     [&] { runner.times.push_back(runner.run(context_, marks_, data)); });
         }
         return spent() < options_.budget_ms;
     }

@@ -11,6 +11,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Of passes that are replayed as a whole, those that show the layers' times.
+constexpr int observed_every = 8;
+
 double milliseconds(Clock::duration duration) {
     return std::chrono::duration<double, std::milli>(duration).count();
 }
@@ -120,7 +123,20 @@ PassTimer::PassTimer(Context& context, int window)
       window_(std::max(1, window)),
       total_(window_),
       running_share_(std::min(window_, 30)) {
-    measure_clock_cost(context_, clock_cost_ms_, cpu_clock_cost_ms_);
+    if (context_.backend() == Backend::cpu)
+        measure_clock_cost(context_, clock_cost_ms_, cpu_clock_cost_ms_);
+    else
+        measure_event_cost();
+}
+
+void PassTimer::measure_event_cost() {
+    constexpr int pairs = 65;
+    Marks marks(context_, pairs * 2);
+    for (int i = 0; i < pairs * 2; ++i) marks.set(i);
+    context_.synchronize();
+    std::vector<double> cost;
+    for (int i = 0; i < pairs; ++i) cost.push_back(marks.milliseconds(2 * i, 2 * i + 1));
+    clock_cost_ms_ = median_of(std::move(cost));
 }
 
 void PassTimer::reset() {
@@ -139,9 +155,60 @@ void PassTimer::run(network::Executor& executor, int arena, const network::PassO
         layers_.assign(count, RollingWindow(window_));
         layers_cpu_.assign(count, RollingWindow(std::max(1, window_ / 8)));
     }
+    if (context_.backend() == Backend::cpu)
+        run_on_processor(executor, arena, extra);
+    else
+        run_on_device(executor, arena, extra);
+}
+
+void PassTimer::keep_layers(const std::vector<double>& layer_ms) {
+    double sum_ms = 0;
+    for (std::size_t i = 0; i < layer_ms.size(); ++i) {
+        const double ms = std::max(0.0, layer_ms[i] - clock_cost_ms_);
+        layers_[i].add(ms);
+        sum_ms += ms;
+    }
+    // On a busy machine interruptions hit other layers in each pass: the sum of the layers' medians would
+    // miss them all.
+    sum_.add(sum_ms);
+}
+
+void PassTimer::run_on_device(network::Executor& executor, int arena, const network::PassObserver* extra) {
+    const int count = static_cast<int>(executor.layers().size());
+    if (!marks_ || marks_->count() != 2 * count + 2) marks_.emplace(context_, 2 * count + 2);
     const bool kept = passes_ >= warmup_;
-    const bool with_cpu = kept && cpu_interval_ > 0 && context_.backend() == Backend::cpu &&
-                          (passes_ - warmup_) % cpu_interval_ == cpu_interval_ - 1;
+    recorded_ = executor.records() && extra == nullptr;
+    const bool observed = !recorded_ || passes_ % observed_every == observed_every - 1;
+    network::PassObserver observer;
+    observer.before = [&](int layer) {
+        if (extra != nullptr && extra->before) extra->before(layer);
+        marks_->set(2 * layer);
+    };
+    observer.after = [&](int layer) {
+        marks_->set(2 * layer + 1);
+        if (extra != nullptr && extra->after) extra->after(layer);
+    };
+    marks_->set(2 * count);
+    executor.run(arena, observed ? &observer : nullptr);
+    marks_->set(2 * count + 1);
+    context_.synchronize();
+    const double total_ms = std::max(0.0, marks_->milliseconds(2 * count, 2 * count + 1) - clock_cost_ms_);
+    ++passes_;
+    last_total_ms_ = total_ms;
+    if (!kept) return;
+    if (observed) {
+        std::vector<double> layer_ms;
+        for (int i = 0; i < count; ++i) layer_ms.push_back(marks_->milliseconds(2 * i, 2 * i + 1));
+        keep_layers(layer_ms);
+    }
+    if (observed != recorded_) total_.add(total_ms);
+}
+
+void PassTimer::run_on_processor(network::Executor& executor, int arena, const network::PassObserver* extra) {
+    const std::size_t count = executor.layers().size();
+    const bool kept = passes_ >= warmup_;
+    const bool with_cpu =
+        kept && cpu_interval_ > 0 && (passes_ - warmup_) % cpu_interval_ == cpu_interval_ - 1;
     std::vector<Reads> reads(count);
     const auto observer = observer_of(reads, with_cpu ? &context_ : nullptr, extra);
     const double running_start = thread_cpu_ms();
@@ -153,21 +220,16 @@ void PassTimer::run(network::Executor& executor, int arena, const network::PassO
     ++passes_;
     last_total_ms_ = total_ms;
     if (!kept) return;
-    double sum_ms = 0;
+    std::vector<double> layer_ms;
     for (std::size_t i = 0; i < count; ++i) {
-        if (with_cpu) {
+        if (with_cpu)
             layers_cpu_[i].add(std::max(0.0, reads[i].cpu_stop - reads[i].cpu_start - cpu_clock_cost_ms_));
-        } else {
-            const double ms = std::max(0.0, milliseconds(reads[i].stop - reads[i].start) - clock_cost_ms_);
-            layers_[i].add(ms);
-            sum_ms += ms;
-        }
+        else
+            layer_ms.push_back(milliseconds(reads[i].stop - reads[i].start));
     }
     if (!with_cpu) {
         total_.add(total_ms);
-        // On a busy machine interruptions hit other layers in each pass: the sum of the layers' medians would
-        // miss them all.
-        sum_.add(sum_ms);
+        keep_layers(layer_ms);
     }
     // The calling thread computes, or spins for a moment until the others are done. Where it was off its core
     // for long, it or one of the others had to wait for the machine.
@@ -184,6 +246,7 @@ PassTimes PassTimer::times() const {
     times.total_ms = total_.quantiles();
     times.unexplained_ms = times.total_ms.samples > 0 ? times.total_ms.median - times.sum_layers_ms : 0;
     times.clock_cost_ms = clock_cost_ms_;
+    times.observed_every = recorded_ ? observed_every : 0;
     times.contended = context_.backend() == Backend::cpu && running_share_.size() > 0 &&
                       running_share_.quantiles().median < 0.9;
     return times;

@@ -41,9 +41,12 @@ struct PassTimes {
     double clock_cost_ms = 0;             // of one empty before/after pair, subtracted from each layer
     bool contended =
         false;  // wall time well above what the threads' CPU time explains: the machine was shared
+    // Passes are replayed as a whole, which hides the layers: their times come from every `observed_every`-th
+    // pass, which is not, and the total from the others. 0: every pass is observed.
+    int observed_every = 0;
 };
 
-// Runs passes of an executor and keeps their times.
+// Runs passes of an executor and keeps their times: by the clock on the processor, by events on a device.
 class PassTimer {
   public:
     explicit PassTimer(Context& context, int window = 240);
@@ -59,7 +62,14 @@ class PassTimer {
     double last_total_ms() const { return last_total_ms_; }
 
   private:
+    void run_on_processor(network::Executor& executor, int arena, const network::PassObserver* extra);
+    void run_on_device(network::Executor& executor, int arena, const network::PassObserver* extra);
+    void measure_event_cost();
+    void keep_layers(const std::vector<double>& layer_ms);
+
     Context& context_;
+    std::optional<Marks> marks_;  // device: two a layer, then two for the pass
+    bool recorded_ = false;
     int window_, warmup_ = 2, cpu_interval_ = 8, passes_ = 0;
     double clock_cost_ms_ = 0, cpu_clock_cost_ms_ = 0, last_total_ms_ = 0;
     std::vector<RollingWindow> layers_, layers_cpu_;

@@ -19,6 +19,8 @@ inline const CudaDevice& context_device(const Context& context) {
 inline cuda::Stream stream_of(const Context& context) {
     return static_cast<cuda::Stream>(context.device()->stream());
 }
-inline const cuda::DeviceTraits& traits_of(const Context& context) { return context_device(context).traits(); }
+inline const cuda::DeviceTraits& traits_of(const Context& context) {
+    return context_device(context).traits();
+}
 
 }  // namespace convlens

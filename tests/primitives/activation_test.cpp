@@ -91,9 +91,9 @@ TEST(Activation, InPlaceOnlyWithEqualDescriptors) {
              candidates(context(), ActivationProblem{desc, desc, {ActivationKind::elu, 2, 0}})) {
             Guarded data(desc);
             data.fill([](const Index& i) { return noise(i); });
-            make_plan(context(), ActivationProblem{desc, desc, {ActivationKind::elu, 2, 0}},
-                      {.algorithm = row.algorithm})
-                ->execute(context(), {.sources = std::vector<const void*>{data.data()}, .dst = data.data()});
+            execute(*make_plan(context(), ActivationProblem{desc, desc, {ActivationKind::elu, 2, 0}},
+                               {.algorithm = row.algorithm}),
+                    context(), {.sources = std::vector<const void*>{data.data()}, .dst = data.data()});
             EXPECT_EQ(data.damage(), "");
             for_each_index(desc.dims, [&](const Index& i) {
                 const double x = static_cast<float>(noise(i));
@@ -107,9 +107,8 @@ TEST(Activation, InPlaceOnlyWithEqualDescriptors) {
     data.fill([](const Index& i) { return noise(i); });
     EXPECT_NE(message_of(Status::bad_parameter,
                          [&] {
-                             make_plan(context(), p)
-                                 ->execute(context(), {.sources = std::vector<const void*>{data.data()},
-                                                       .dst = data.data()});
+                             execute(*make_plan(context(), p), context(),
+                                     {.sources = std::vector<const void*>{data.data()}, .dst = data.data()});
                          }),
               "");
 }

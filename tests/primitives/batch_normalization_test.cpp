@@ -73,10 +73,11 @@ TEST(BatchNormalization, InPlace) {
     const Statistics statistics(13);
     const auto plan = make_plan(context(), BatchNormalizationProblem{desc, desc, 0.01f, {}});
     Workspace workspace(plan->info().workspace_bytes);
-    plan->execute(context(), {.sources = statistics.sources(data.data()),
-                              .dst = data.data(),
-                              .workspace = workspace.data(),
-                              .workspace_bytes = workspace.bytes()});
+    execute(*plan, context(),
+            {.sources = statistics.sources(data.data()),
+             .dst = data.data(),
+             .workspace = workspace.data(),
+             .workspace_bytes = workspace.bytes()});
     for_each_index(desc.dims, [&](const Index& i) {
         expect_near(data.get(i), statistics.normalize(static_cast<float>(noise(i)), i[1], 0.01f), 5e-6,
                     text(i));
@@ -90,10 +91,11 @@ TEST(BatchNormalization, WorkspaceOneByteLessIsRefused) {
     const auto plan = make_plan(context(), BatchNormalizationProblem{desc, desc, 0.01f, {}});
     Workspace workspace(plan->info().workspace_bytes);
     const auto message = message_of(Status::bad_parameter, [&] {
-        plan->execute(context(), {.sources = statistics.sources(src.data()),
-                                  .dst = dst.data(),
-                                  .workspace = workspace.data(),
-                                  .workspace_bytes = workspace.bytes() - 1});
+        execute(*plan, context(),
+                {.sources = statistics.sources(src.data()),
+                 .dst = dst.data(),
+                 .workspace = workspace.data(),
+                 .workspace_bytes = workspace.bytes() - 1});
     });
     EXPECT_NE(message.find("workspace"), std::string::npos) << message;
     EXPECT_TRUE(std::isnan(dst.get({0, 0, 0, 0})));

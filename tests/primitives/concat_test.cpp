@@ -52,9 +52,8 @@ TEST(Concat, OtherTypes) {
         Guarded a(p.srcs[0]), b(p.srcs[1]), dst(p.dst);
         for (std::size_t i = 0; i < p.srcs[0].bytes(); ++i) a.data()[i] = static_cast<std::uint8_t>(i + 1);
         for (std::size_t i = 0; i < p.srcs[1].bytes(); ++i) b.data()[i] = static_cast<std::uint8_t>(i + 101);
-        make_plan(context(), p)
-            ->execute(context(),
-                      {.sources = std::vector<const void*>{a.data(), b.data()}, .dst = dst.data()});
+        execute(*make_plan(context(), p), context(),
+                {.sources = std::vector<const void*>{a.data(), b.data()}, .dst = dst.data()});
         const std::size_t size = size_of(type);
         EXPECT_EQ(std::memcmp(dst.data() + 5 * size, a.data() + 3 * size, 3 * size), 0);
         EXPECT_EQ(std::memcmp(dst.data() + 3 * size, b.data(), 2 * size), 0);

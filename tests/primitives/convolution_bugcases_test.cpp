@@ -10,7 +10,7 @@ namespace convlens::test {
 namespace {
 
 Context& context() {
-    static Context two_threads({.threads = 2});
+    static Context two_threads(test_options(2));
     return two_threads;
 }
 
@@ -80,7 +80,7 @@ TEST(ConvolutionBugCase, CONV_13_OffsetsBeyond32Bits) {
         GuardedBuffer packed(plan->info().packed_bytes, 0xFF), workspace(plan->info().workspace_bytes, 0xFF);
         plan->pack_weights(weights.data(), packed.data());
         const void* sources[] = {src, nullptr, nullptr};
-        plan->execute(context(), {sources, packed.data(), dst, workspace.data(), workspace.bytes()});
+        execute(*plan, context(), {sources, packed.data(), dst, workspace.data(), workspace.bytes()});
         each_element(p.dst, [&](std::size_t at, std::size_t dense) {
             const auto cell = static_cast<float>(dense % 8);
             const float expected = dense < 8 ? 3 * cell + 24 : 6 * cell + 64;
@@ -98,7 +98,7 @@ TEST(ConvolutionBugCase, CONV_15_EmptyBatch) {
         if (!candidate.applicable) continue;
         const auto plan = make_plan(context(), p, {.algorithm = candidate.algorithm});
         const void* sources[] = {nullptr, nullptr, nullptr};
-        EXPECT_NO_THROW(plan->execute(context(), {sources, nullptr, nullptr, nullptr, 0}))
+        EXPECT_NO_THROW(execute(*plan, context(), {sources, nullptr, nullptr, nullptr, 0}))
             << candidate.algorithm;
     }
 }
@@ -150,8 +150,8 @@ TEST(ConvolutionBugCase, CONV_20_WorkspaceOfOneByteLess) {
         const std::vector<float> before = dst;
         const void* sources[] = {data.src.data(), nullptr, nullptr};
         try {
-            plan->execute(context(),
-                          {sources, packed.data(), dst.data(), workspace.data(), workspace.bytes() - 1});
+            execute(*plan, context(),
+                    {sources, packed.data(), dst.data(), workspace.data(), workspace.bytes() - 1});
             ADD_FAILURE() << candidate.algorithm << " took a workspace that is too small";
         } catch (const Error& error) {
             EXPECT_EQ(error.status(), Status::bad_parameter);
@@ -216,7 +216,7 @@ TEST(ConvolutionBugCase, CONV_28_ContextsOfManyThreads) {
         std::vector<int> wrong(8, 0);
         for (std::size_t t = 0; t < 8; ++t)
             threads.emplace_back([&, t] {
-                Context own({.threads = 1 + static_cast<int>(t % 2)});
+                Context own(test_options(1 + static_cast<int>(t % 2)));
                 const auto& p = problems[t % 4];
                 const ConvolutionData data = random_convolution_data(p, 28);
                 for (int i = 0; i < 60; ++i)
@@ -243,11 +243,11 @@ TEST(ConvolutionBugCase, CONV_28_OnePlanOnManyContexts) {
         std::vector<std::thread> threads;
         for (auto& result : results)
             threads.emplace_back([&] {
-                Context own({.threads = 2});
+                Context own(test_options(2));
                 GuardedBuffer workspace(plan->info().workspace_bytes, 0xFF);
                 for (int i = 0; i < 20; ++i)
-                    plan->execute(
-                        own, {sources, packed.data(), result.data(), workspace.data(), workspace.bytes()});
+                    execute(*plan, own,
+                            {sources, packed.data(), result.data(), workspace.data(), workspace.bytes()});
             });
         for (auto& thread : threads) thread.join();
         for (const auto& result : results) EXPECT_EQ(result, results[0]) << candidate.algorithm;

@@ -8,7 +8,7 @@ namespace convlens::test {
 namespace {
 
 Context& context() {
-    static Context two_threads({.threads = 2});
+    static Context two_threads(test_options(2));
     return two_threads;
 }
 
@@ -183,7 +183,7 @@ TEST(Convolution, NanStaysWhereItsWindowReaches) {
 }
 
 TEST(Convolution, BitsDoNotDependOnThreads) {
-    Context one({.threads = 1}), three({.threads = 3});
+    Context one(test_options(1)), three(test_options(3));
     auto p = make_problem({1, 33, 100, 1, {24, 27}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
     const ConvolutionData data = random_convolution_data(p, 3);
     for (const Candidate& candidate : candidates(one, p)) {
@@ -196,7 +196,7 @@ TEST(Convolution, BitsDoNotDependOnThreads) {
 
 // A plan made for few threads runs on a pool of more.
 TEST(Convolution, PlanRunsOnContextsWithMoreThreads) {
-    Context one({.threads = 1}), four({.threads = 4});
+    Context one(test_options(1)), four(test_options(4));
     auto p = make_problem({1, 150, 64, 1, {24, 27}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, Layout::packed);
     const ConvolutionData data = random_convolution_data(p, 3);
     const auto plan = make_plan(one, p, {.algorithm = "implicit_gemm"});
@@ -205,8 +205,8 @@ TEST(Convolution, PlanRunsOnContextsWithMoreThreads) {
     plan->pack_weights(data.weights.data(), packed.data());
     std::vector<float> a(static_cast<std::size_t>(p.dst.elements())), b(a);
     const void* sources[] = {data.src.data(), nullptr, nullptr};
-    plan->execute(one, {sources, packed.data(), a.data(), workspace.data(), workspace.bytes()});
-    plan->execute(four, {sources, packed.data(), b.data(), workspace.data(), workspace.bytes()});
+    execute(*plan, one, {sources, packed.data(), a.data(), workspace.data(), workspace.bytes()});
+    execute(*plan, four, {sources, packed.data(), b.data(), workspace.data(), workspace.bytes()});
     EXPECT_EQ(a, b);
     EXPECT_TRUE(workspace.guards_intact());
 }

@@ -7,7 +7,7 @@ namespace convlens::test {
 namespace {
 
 Context& context() {
-    static Context three_threads({.threads = 3});
+    static Context three_threads(test_options(3));
     return three_threads;
 }
 
@@ -126,7 +126,7 @@ TEST(Depthwise, NanReachesOnlyItsWindow) {
 }
 
 TEST(Depthwise, BitsDoNotDependOnThreads) {
-    Context one({.threads = 1});
+    Context one(test_options(1));
     for (const Layout layout : {Layout::channels_last, Layout::packed}) {
         const auto p = make_problem({1, 150, 150, 150, {33, 34}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}},
                                     layout, layout);

@@ -40,7 +40,7 @@ std::vector<float> in_order(const ConvolutionProblem& p, const ConvolutionData& 
 }
 
 TEST(Direct, BitsOfTheStatedOrder) {
-    Context two({.threads = 2});
+    Context two(test_options(2));
     const ConvolutionShape shapes[] = {
         {2, 7, 37, 1, {9, 5}, {3, 2}, {1, 2}, {2, 1}, {1, 0}, {2, 1}},
         {1, 12, 9, 3, {6, 13}, {5, 3}, {2, 1}, {1, 2}, {4, 0}, {0, 3}},
@@ -60,7 +60,7 @@ TEST(Direct, BitsOfTheStatedOrder) {
 }
 
 TEST(Direct, IsTheLastRowAndTakesEverything) {
-    Context one({.threads = 1});
+    Context one(test_options(1));
     const auto p =
         make_problem({1, 4, 6, 2, {3, 4, 5}, {2, 3, 1}, {1, 2, 3}, {1, 1, 2}, {0, 2, 1}, {1, 0, 0}});
     const auto rows = candidates(one, p);

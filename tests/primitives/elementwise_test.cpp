@@ -155,9 +155,8 @@ TEST(Elementwise, InPlaceOnEitherOperand) {
         Guarded a(desc), b(desc);
         a.fill([](const Index& i) { return noise(i); });
         b.fill([](const Index& i) { return noise(i, 9); });
-        make_plan(context(), ElementwiseProblem{Kind::sub, desc, desc, desc, {}})
-            ->execute(context(), {.sources = std::vector<const void*>{a.data(), b.data()},
-                                  .dst = on_a ? a.data() : b.data()});
+        execute(*make_plan(context(), ElementwiseProblem{Kind::sub, desc, desc, desc, {}}), context(),
+                {.sources = std::vector<const void*>{a.data(), b.data()}, .dst = on_a ? a.data() : b.data()});
         const Guarded& out = on_a ? a : b;
         for_each_index(desc.dims, [&](const Index& i) {
             expect_near(out.get(i), static_cast<float>(noise(i)) - static_cast<float>(noise(i, 9)), 1e-6,

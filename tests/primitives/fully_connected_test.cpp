@@ -8,7 +8,7 @@ namespace convlens::test {
 namespace {
 
 Context& context() {
-    static Context two_threads({.threads = 2});
+    static Context two_threads(test_options(2));
     return two_threads;
 }
 
@@ -45,7 +45,7 @@ int check_all(const FullyConnectedProblem& p, unsigned seed) {
         plan->pack_weights(plain.data(), packed.data());
         // Absent sources may be given all the same; they must not count.
         const void* sources[] = {src.data(), bias.data(), added.data()};
-        plan->execute(context(), {sources, packed.data(), dst.data(), workspace.data(), workspace.bytes()});
+        execute(*plan, context(), {sources, packed.data(), dst.data(), workspace.data(), workspace.bytes()});
         EXPECT_TRUE(dst.guards_intact() && packed.guards_intact() && workspace.guards_intact());
         std::vector<bool> written(p.dst.bytes() / 4);
         each_element(p.dst, [&](std::size_t at, std::size_t dense) {

@@ -270,11 +270,12 @@ bool execute_guarded(const Problem& problem, const std::string& algorithm) {
     const std::vector<float> weights(info.weights_bytes / sizeof(float));
     Guarded dst(dst_of(problem));
     if (info.weights_bytes > 0) plan->pack_weights(weights.data(), packed.data());
-    plan->execute(context(), {.sources = sources,
-                              .weights = packed.data(),
-                              .dst = dst.data(),
-                              .workspace = workspace.data(),
-                              .workspace_bytes = workspace.bytes()});
+    execute(*plan, context(),
+            {.sources = sources,
+             .weights = packed.data(),
+             .dst = dst.data(),
+             .workspace = workspace.data(),
+             .workspace_bytes = workspace.bytes()});
     EXPECT_EQ(dst.damage(), "") << operation_name(problem) << " by " << algorithm;
     EXPECT_TRUE(workspace.intact()) << operation_name(problem) << " by " << algorithm;
     EXPECT_TRUE(packed.intact()) << operation_name(problem) << " by " << algorithm;

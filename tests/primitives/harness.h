@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "convlens/convlens.hpp"
+#include "tests/support/backend.h"
 #include "vector_targets.h"
 
 namespace convlens::test {
@@ -135,7 +136,7 @@ class Workspace {
 };
 
 inline Context& context() {
-    static Context shared({.threads = 3});
+    static Context shared(test_options(3));
     return shared;
 }
 
@@ -176,10 +177,11 @@ inline void run_one(const Problem& problem, const std::string& algorithm,
     const auto plan = make_plan(context(), problem, {.algorithm = algorithm});
     Guarded dst(dst_desc);
     Workspace workspace(plan->info().workspace_bytes);
-    plan->execute(context(), {.sources = sources,
-                              .dst = dst.data(),
-                              .workspace = workspace.data(),
-                              .workspace_bytes = workspace.bytes()});
+    execute(*plan, context(),
+            {.sources = sources,
+             .dst = dst.data(),
+             .workspace = workspace.data(),
+             .workspace_bytes = workspace.bytes()});
     EXPECT_EQ(dst.damage(), "") << name;
     EXPECT_TRUE(workspace.intact()) << name;
     bool wrong = false;

@@ -140,8 +140,8 @@ TEST(Pooling, OtherFloatingPointTypesByTheReference) {
     p.src.type = p.dst.type = DataType::f64;
     Guarded src(p.src), dst(p.dst);
     src.fill<double>([](const Index& i) { return noise(i) * 1e200; });
-    make_plan(context(), p)
-        ->execute(context(), {.sources = std::vector<const void*>{src.data()}, .dst = dst.data()});
+    execute(*make_plan(context(), p), context(),
+            {.sources = std::vector<const void*>{src.data()}, .dst = dst.data()});
     double sum = 0;
     for (std::int64_t h = 0; h < 2; ++h)
         for (std::int64_t w = 0; w < 3; ++w) sum += src.get<double>({0, 1, h + 2, w + 3});
@@ -160,8 +160,8 @@ std::vector<double> pool_line(const std::vector<double>& x, PoolingKind kind, co
     for (const Candidate& row : candidates(context(), p)) {
         if (!row.applicable) continue;
         Guarded dst(p.dst);
-        make_plan(context(), p, {.algorithm = row.algorithm})
-            ->execute(context(), {.sources = std::vector<const void*>{src.data()}, .dst = dst.data()});
+        execute(*make_plan(context(), p, {.algorithm = row.algorithm}), context(),
+                {.sources = std::vector<const void*>{src.data()}, .dst = dst.data()});
         std::vector<double> out;
         for (std::int64_t i = 0; i < p.dst.dims[3]; ++i) out.push_back(dst.get({0, 0, 0, i}));
         if (first.empty()) first = out;

@@ -186,7 +186,7 @@ TEST(Plan, CallersMistakesAreNamed) {
     const auto plan = make_plan(context(), p);
     const auto refused = [&](std::vector<const void*> sources, void* to) {
         return message_of(Status::bad_parameter,
-                          [&] { plan->execute(context(), {.sources = sources, .dst = to}); });
+                          [&] { execute(*plan, context(), {.sources = sources, .dst = to}); });
     };
     EXPECT_NE(refused({a.data()}, dst.data()).find("sources"), std::string::npos);
     EXPECT_NE(refused({a.data(), nullptr}, dst.data()).find("source 1 is null"), std::string::npos);
@@ -207,8 +207,8 @@ TEST(Plan, SlicesOfOneBufferMayLieBetweenEachOther) {
     TensorDesc low = whole, high = whole;
     low.dims[1] = high.dims[1] = 3;
     high.offset = 3;
-    make_plan(context(), ActivationProblem{low, high, {ActivationKind::relu}})
-        ->execute(context(), {.sources = std::vector<const void*>{buffer.data()}, .dst = buffer.data()});
+    execute(*make_plan(context(), ActivationProblem{low, high, {ActivationKind::relu}}), context(),
+            {.sources = std::vector<const void*>{buffer.data()}, .dst = buffer.data()});
     for_each_index(low.dims, [&](const Index& i) {
         EXPECT_EQ(buffer.get({0, i[1] + 3, i[2], i[3]}), std::max(buffer.get(i), 0.0f));
     });
@@ -224,14 +224,14 @@ TEST(Plan, EmptyTensorsDoNothing) {
             for (const auto& row : candidates(context(), p)) {
                 const std::vector<const void*> none(std::holds_alternative<BatchNormalizationProblem>(p) ? 5
                                                                                                          : 1);
-                EXPECT_NO_THROW(make_plan(context(), p, {.algorithm = row.algorithm})
-                                    ->execute(context(), {.sources = none}));
+                EXPECT_NO_THROW(execute(*make_plan(context(), p, {.algorithm = row.algorithm}), context(),
+                                        {.sources = none}));
             }
     }
 }
 
 TEST(Plan, BitsDoNotDependOnThreadsOrRepetition) {
-    Context one({.threads = 1}), many({.threads = 4});
+    Context one(test_options(1)), many(test_options(4));
     const TensorDesc x = TensorDesc::channels_last({2, 70, 33, 31});
     PoolingProblem pool;
     pool.src = x;
@@ -248,12 +248,12 @@ TEST(Plan, BitsDoNotDependOnThreadsOrRepetition) {
         Guarded first(to);
         for (const auto& row : candidates(one, p)) {
             if (!row.applicable) continue;
-            make_plan(one, p, {.algorithm = row.algorithm})
-                ->execute(one, {.sources = std::vector<const void*>{src.data()}, .dst = first.data()});
+            execute(*make_plan(one, p, {.algorithm = row.algorithm}), one,
+                    {.sources = std::vector<const void*>{src.data()}, .dst = first.data()});
             for (int repeat = 0; repeat < 10; ++repeat) {
                 Guarded again(to);
-                make_plan(many, p, {.algorithm = row.algorithm})
-                    ->execute(many, {.sources = std::vector<const void*>{src.data()}, .dst = again.data()});
+                execute(*make_plan(many, p, {.algorithm = row.algorithm}), many,
+                        {.sources = std::vector<const void*>{src.data()}, .dst = again.data()});
                 ASSERT_EQ(std::memcmp(first.data(), again.data(), to.bytes()), 0) << row.algorithm;
             }
         }

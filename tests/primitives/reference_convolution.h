@@ -13,6 +13,7 @@
 
 #include "convlens/plan.h"
 #include "tests/primitives/guarded_buffer.h"
+#include "tests/support/backend.h"
 
 namespace convlens::test {
 
@@ -167,8 +168,9 @@ inline std::vector<float> run_convolution(Context& context, const ConvolutionPro
         });
     const void* sources[] = {src.data(), p.has_bias ? bias.data() : nullptr,
                              p.has_residual ? residual.data() : nullptr};
-    plan->execute(context, {sources, packed.data(), dst.data(),
-                            info.workspace_bytes ? workspace.data() : nullptr, info.workspace_bytes});
+    execute(*plan, context,
+            {sources, packed.data(), dst.data(), info.workspace_bytes ? workspace.data() : nullptr,
+             info.workspace_bytes});
     std::vector<float> result(static_cast<std::size_t>(p.dst.elements()));
     std::vector<bool> written(p.dst.bytes() / 4);
     each_element(p.dst, [&](std::size_t at, std::size_t dense) {

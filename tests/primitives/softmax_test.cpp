@@ -79,6 +79,7 @@ TEST(SoftmaxBugcase, SM_01_LargeValuesDoNotOverflow) {
 }
 
 TEST(SoftmaxBugcase, SM_03_RowsBeyondTwoToThe31Elements) {
+    if (on_gpu) GTEST_SKIP() << "sparse host memory can't be mirrored; tests/gpu has far offsets of its own";
     // Address space of more than 2^31 elements of which two rows are ever touched.
     constexpr std::int64_t far = (std::int64_t{1} << 31) + 1024;
     const std::size_t bytes = static_cast<std::size_t>(far + 2048) * sizeof(float);
@@ -90,8 +91,8 @@ TEST(SoftmaxBugcase, SM_03_RowsBeyondTwoToThe31Elements) {
     TensorDesc desc = TensorDesc::packed({2, 1024});
     desc.strides[0] = far;
     for (const auto& row : candidates(context(), SoftmaxProblem{desc, desc, 1, false})) {
-        make_plan(context(), SoftmaxProblem{desc, desc, 1, false}, {.algorithm = row.algorithm})
-            ->execute(context(), {.sources = std::vector<const void*>{from}, .dst = to});
+        execute(*make_plan(context(), SoftmaxProblem{desc, desc, 1, false}, {.algorithm = row.algorithm}),
+                context(), {.sources = std::vector<const void*>{from}, .dst = to});
         for (std::int64_t i = 0; i < 1024; ++i) {
             ASSERT_EQ(static_cast<float*>(to)[far + i], 0.0009765625f);
             static_cast<float*>(to)[far + i] = -1;

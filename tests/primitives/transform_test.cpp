@@ -109,8 +109,8 @@ void check_conversion(DataType from, DataType to, const std::vector<From>& value
         Guarded src(p.src), dst(p.dst);
         for (std::size_t i = 0; i < values.size(); ++i)
             src.set<From>({static_cast<std::int64_t>(i)}, values[i]);
-        make_plan(context(), p, {.algorithm = row.algorithm})
-            ->execute(context(), {.sources = std::vector<const void*>{src.data()}, .dst = dst.data()});
+        execute(*make_plan(context(), p, {.algorithm = row.algorithm}), context(),
+                {.sources = std::vector<const void*>{src.data()}, .dst = dst.data()});
         EXPECT_EQ(dst.damage(), "");
         for (std::size_t i = 0; i < values.size(); ++i)
             EXPECT_EQ(dst.get<To>({static_cast<std::int64_t>(i)}), expected[i])

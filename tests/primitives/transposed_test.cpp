@@ -9,7 +9,7 @@ namespace convlens::test {
 namespace {
 
 Context& context() {
-    static Context three_threads({.threads = 3});
+    static Context three_threads(test_options(3));
     return three_threads;
 }
 
@@ -123,12 +123,14 @@ std::vector<float> run(Context& where, const TransposedConvolutionProblem& p, co
     plan->pack_weights(plain.data(), packed.data());
     const void* sources[] = {src.data(), p.has_bias ? bias.data() : nullptr};
     if (info.workspace_bytes > 0) {
-        EXPECT_THROW(plan->execute(where, {sources, packed.data(), dst.data(), workspace.data(),
-                                           info.workspace_bytes - 1}),
-                     Error);
+        EXPECT_THROW(
+            execute(*plan, where,
+                    {sources, packed.data(), dst.data(), workspace.data(), info.workspace_bytes - 1}),
+            Error);
     }
-    plan->execute(where, {sources, packed.data(), dst.data(),
-                          info.workspace_bytes ? workspace.data() : nullptr, info.workspace_bytes});
+    execute(*plan, where,
+            {sources, packed.data(), dst.data(), info.workspace_bytes ? workspace.data() : nullptr,
+             info.workspace_bytes});
     std::vector<float> result(static_cast<std::size_t>(p.dst.elements()));
     std::vector<bool> written(p.dst.bytes() / 4);
     each_element(p.dst, [&](std::size_t at, std::size_t i) {
@@ -228,7 +230,7 @@ TEST(Transposed, LargerThanOneTask) {
 }
 
 TEST(Transposed, BitsDoNotDependOnThreads) {
-    Context one({.threads = 1});
+    Context one(test_options(1));
     const auto p = make({1, 40, 24, 1, {31, 29}, {4, 4}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {0, 0}});
     const Data data = random_data(p, 3);
     for (const char* name : {"col2im_gemm", "direct"})
@@ -252,7 +254,7 @@ TEST(Transposed, EmptyBatchAndOtherTypes) {
     for (const char* name : {"col2im_gemm", "direct"}) {
         const auto plan = make_plan(context(), empty, {.algorithm = name});
         const void* sources[] = {nullptr, nullptr};
-        EXPECT_NO_THROW(plan->execute(context(), {sources, nullptr, nullptr, nullptr, 0})) << name;
+        EXPECT_NO_THROW(execute(*plan, context(), {sources, nullptr, nullptr, nullptr, 0})) << name;
     }
     auto half = make({1, 5, 3, 1, {4, 6}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
     half.src.type = half.dst.type = DataType::f16;

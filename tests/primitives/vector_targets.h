@@ -1,4 +1,4 @@
-// Runs a body once for each vector target that this processor has, the widest last.
+// Runs a body once for each vector target that this processor has, the widest last; on a GPU once.
 #pragma once
 
 #include <hwy/targets.h>
@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <string>
 
+#include "tests/support/backend.h"
+
 namespace convlens::test {
 
 template <class Body>
 void for_each_vector_target(const Body& body) {
+    if (on_gpu) return body(std::string("the GPU"));
     const std::int64_t here = hwy::SupportedTargets();
     const struct {
         const char* name;

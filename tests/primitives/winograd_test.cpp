@@ -9,7 +9,7 @@ namespace {
 const char* const both[] = {"winograd_4x4", "winograd_2x2"};
 
 Context& context() {
-    static Context three_threads({.threads = 3});
+    static Context three_threads(test_options(3));
     return three_threads;
 }
 
@@ -73,7 +73,7 @@ TEST(Winograd, LayoutsModesAndEpilogues) {
 
 // Chunks of several workers, one chunk shared by all threads, and a last chunk that is shorter.
 TEST(Winograd, ChunksAndThreads) {
-    Context one({.threads = 1});
+    Context one(test_options(1));
     const ConvolutionShape shapes[] = {
         {1, 40, 24, 1, {61, 53}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
         {2, 150, 70, 1, {14, 13}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
@@ -94,8 +94,8 @@ TEST(Winograd, ChunksAndThreads) {
             std::vector<float> dense(data.src.size()), dst(static_cast<std::size_t>(p.dst.elements()));
             each_element(p.src, [&](std::size_t at, std::size_t i) { dense[at] = data.src[i]; });
             const void* sources[] = {dense.data(), nullptr, nullptr};
-            plan->execute(context(),
-                          {sources, packed.data(), dst.data(), workspace.data(), workspace.bytes()});
+            execute(*plan, context(),
+                    {sources, packed.data(), dst.data(), workspace.data(), workspace.bytes()});
             EXPECT_TRUE(workspace.guards_intact()) << name;
         }
     }
@@ -111,9 +111,10 @@ TEST(Winograd, WorkspaceOfOneByteLessIsRefused) {
         std::vector<float> dst(static_cast<std::size_t>(p.dst.elements()), -7.0f);
         const auto before = dst;
         const void* sources[] = {data.src.data(), nullptr, nullptr};
-        EXPECT_THROW(plan->execute(context(), {sources, packed.data(), dst.data(), workspace.data(),
-                                               plan->info().workspace_bytes - 1}),
-                     Error);
+        EXPECT_THROW(
+            execute(*plan, context(),
+                    {sources, packed.data(), dst.data(), workspace.data(), plan->info().workspace_bytes - 1}),
+            Error);
         EXPECT_EQ(dst, before);
     }
 }
@@ -138,7 +139,7 @@ TEST(Winograd, RefusesWithAReason) {
 
 TEST(Winograd, EmptyBatch) {
     const auto p = make_problem({0, 20, 20, 1, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
-    Context one({.threads = 1});
+    Context one(test_options(1));
     for (Context* where : {&one, &context()})
         for (const char* name : both) EXPECT_NO_THROW(make_plan(*where, p, {.algorithm = name}));
 }

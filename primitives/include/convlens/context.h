@@ -19,9 +19,9 @@ const char* to_string(Backend backend) noexcept;
 // A CUDA device of this machine.
 struct DeviceInfo {
     int number = 0;
-    std::string name;                      // "NVIDIA H200"
-    std::array<std::uint8_t, 16> uuid{};   // as Vulkan's VkPhysicalDeviceIDProperties::deviceUUID
-    std::string pci;                       // "0000:01:00.0"
+    std::string name;                     // "NVIDIA H200"
+    std::array<std::uint8_t, 16> uuid{};  // as Vulkan's VkPhysicalDeviceIDProperties::deviceUUID
+    std::string pci;                      // "0000:01:00.0"
     int compute_major = 0, compute_minor = 0;
     int multiprocessors = 0;
     std::size_t memory_bytes = 0;
@@ -42,8 +42,8 @@ class ThreadPool;
 }
 class Device;
 
-// Work of a context is done in the order in which it was handed over. Any number of contexts may exist; no two
-// threads may use one context at the same time.
+// Work of a context is done in the order in which it was handed over. Any number of contexts may exist; no
+// two threads may use one context at the same time.
 class Context {
   public:
     // Throws Error(not_supported) with the reason for a backend that is not built in or has no device.
@@ -61,7 +61,8 @@ class Context {
     // Waits until the work handed over so far is done (a no-op on the processor). Throws
     // Error(runtime_failure) when it failed.
     void synchronize();
-    // The threads of the processor: all kernels of the backend cpu, and on cuda what the processor does beside.
+    // The threads of the processor: all kernels of the backend cpu, and on cuda what the processor does
+    // beside.
     cpu::ThreadPool& pool() const;
     // The device of a backend other than cpu (inside the library); null on the processor.
     Device* device() const noexcept;
