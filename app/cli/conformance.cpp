@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/backend.h"
 #include "app/cli/listing.h"
 #include "app/cli/text.h"
 #include "app/input/file.h"
@@ -40,7 +41,7 @@ std::string report_text(const network::ConformanceReport& report) {
 }  // namespace
 
 int conformance(const ConformanceOptions& options) {
-    Context context({.backend = Backend::cpu, .threads = options.threads});
+    Context context(context_options(options));
     const network::ConformanceReport report = network::run_conformance(context, options.folder);
     if (options.json != "-") input::write_file("-", report_text(report));
     if (!options.json.empty()) input::write_file(options.json, report_json(report));

@@ -33,6 +33,19 @@ Feature vulkan(const InfoOptions& options) {
     }
 }
 
+std::vector<Feature> cuda() {
+    std::string why_none;
+    std::vector<Feature> list;
+    for (const DeviceInfo& device : cuda_devices(&why_none))
+        list.push_back({"cuda:" + std::to_string(device.number), true,
+                        device.name + ", compute capability " + std::to_string(device.compute_major) + "." +
+                            std::to_string(device.compute_minor) + ", " +
+                            std::to_string(device.multiprocessors) + " multiprocessors, " +
+                            byte_text(static_cast<double>(device.memory_bytes)) + ", PCI " + device.pci});
+    if (list.empty()) list.push_back({"cuda", false, why_none});
+    return list;
+}
+
 Feature display() {
     for (const char* name : {"DISPLAY", "WAYLAND_DISPLAY"})
         if (const char* value = std::getenv(name); value != nullptr && value[0] != '\0')
@@ -51,11 +64,7 @@ std::vector<Feature> features(const InfoOptions& options) {
     const Context context({.backend = Backend::cpu, .threads = options.threads});
     std::vector<Feature> list;
     list.push_back({"cpu", true, context.device_text()});
-#ifdef CONVLENS_HAS_CUDA
-    list.push_back({"cuda", true, "built in"});
-#else
-    list.push_back({"cuda", false, "not in this build"});
-#endif
+    for (Feature& feature : cuda()) list.push_back(std::move(feature));
     list.push_back(vulkan(options));
     list.push_back(display());
     list.push_back(assets());

@@ -66,7 +66,8 @@ struct Program {
             ->type_name("NAME")
             ->check(one_of({"auto", "cpu", "cuda"}))
             ->group("Everywhere");
-        app.add_option("--device", common.device, "number of the device (Vulkan's for view)")
+        app.add_option("--device", common.device,
+                       "number of the CUDA device; on the processor of the Vulkan device that draws")
             ->type_name("N")
             ->check(range(0, 1024))
             ->group("Everywhere");
@@ -171,12 +172,6 @@ void parse_size(const std::string& text, ViewOptions& view) {
                     "--size '" + text + "': WxH in pixels is wanted, from 1x1 to 16384x16384");
 }
 
-void check_backend(const CommonOptions& common) {
-    if (common.backend == "cuda")
-        throw Error(Status::not_supported,
-                    "--backend cuda: this build has no CUDA backend: take --backend cpu");
-}
-
 int dispatch(Program& p) {
     static_cast<CommonOptions&>(p.view) = p.common;
     static_cast<CommonOptions&>(p.run) = p.common;
@@ -189,7 +184,6 @@ int dispatch(Program& p) {
                             "' is not in this version: see convlens --help for what is");
     if (p.commands_command->parsed()) return list_commands();
     if (p.info_command->parsed()) return info(p.info);
-    check_backend(p.common);
     if (p.conformance_command->parsed()) return conformance(p.conformance);
     if (p.run_command->parsed()) return run(p.run);
     parse_size(p.size, p.view);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/cli/assets.h"
+#include "app/cli/backend.h"
 #include "app/cli/dump_maps.h"
 #include "app/cli/message.h"
 #include "app/engine/faces.h"
@@ -26,14 +27,6 @@ network::Mode mode_of(const std::string& text) {
     if (text == "explore") return network::Mode::explore;
     if (text == "lean") return network::Mode::lean;
     refuse("--mode '" + text + "' is not known: explore or lean");
-}
-
-void check_precision(const std::string& text) {
-    if (text == "fp32") return;
-    if (text == "tf32" || text == "fp16" || text == "bf16")
-        throw Error(Status::not_supported,
-                    "--precision " + text + ": the cpu backend computes in fp32 only: take --precision fp32");
-    refuse("--precision '" + text + "' is not known: fp32, tf32, fp16 or bf16");
 }
 
 // NAME for every layer that can do it ("*"), LAYER=NAME for one; layer names may hold '='.
@@ -69,6 +62,7 @@ struct Session {
     const RunOptions& options;
     std::shared_ptr<const network::Model> model;
     Context context;
+    Precision precision;
     input::Preprocessing preprocessing;
     engine::OutputMeaning meaning;
     std::unique_ptr<engine::FaceFinder> faces;
@@ -79,7 +73,8 @@ struct Session {
     explicit Session(const RunOptions& from)
         : options(from),
           model(network::Model::load(resolve_model(from.model))),
-          context({.backend = Backend::cpu, .threads = from.threads}) {
+          context(context_options(from)),
+          precision(parse_precision(from.precision, context.backend())) {
         preprocessing = input::parse_preprocessing(model->metadata());
         meaning = engine::read_output_meaning(*model);
         algorithms = algorithms_of(options.algorithms);
@@ -119,6 +114,7 @@ struct Session {
         network::ExecutorOptions o;
         o.mode = mode_of(options.mode);
         o.algorithms = algorithms;
+        o.precision = precision;
         o.input_dims[model->inputs().front().name] = dims;
         const double start = input::now_ms();
         auto planned = std::make_unique<network::Executor>(context, model, o);
@@ -150,10 +146,30 @@ InputResult answer(Session& session, network::Executor& executor, const input::F
     return out;
 }
 
-// Timed passes until enough or too long; the last of them are also traced.
+// Passes with the start and end of each layer, in the time of the backend.
+void trace(network::Executor& executor, Context& context, RunResult& result) {
+    const int layers = static_cast<int>(executor.layers().size());
+    Marks marks(context, 2 * layers * traced_passes + 1);
+    network::PassObserver observer;
+    int pass = 0;
+    const auto mark = [&](int layer) { return 1 + 2 * (pass * layers + layer); };
+    observer.before = [&](int layer) { marks.set(mark(layer)); };
+    observer.after = [&](int layer) { marks.set(mark(layer) + 1); };
+    marks.set(0);
+    for (; pass < traced_passes; ++pass) executor.run(0, &observer);
+    context.synchronize();
+    for (pass = 0; pass < traced_passes; ++pass)
+        for (int layer = 0; layer < layers; ++layer)
+            result.trace.push_back(
+                {pass, layer, marks.milliseconds(0, mark(layer)), marks.milliseconds(0, mark(layer) + 1)});
+}
+
+// Timed passes until enough or too long; some more are traced.
 void measure(const Session& session, network::Executor& executor, Context& context, RunResult& result) {
     const RunOptions& options = session.options;
-    const int passes = options.passes > 0 ? options.passes : options.profile ? 100 : 20;
+    // On a device passes are short, and where they are replayed only every eighth shows its layers.
+    const int usual = context.backend() == Backend::cpu ? (options.profile ? 100 : 20) : 400;
+    const int passes = options.passes > 0 ? options.passes : usual;
     const double budget_ms = 1000 * (options.seconds > 0 ? options.seconds : options.profile ? 15 : 3);
     constexpr int warmup = 2;
     measure::PassTimer timer(context, passes);
@@ -170,15 +186,7 @@ void measure(const Session& session, network::Executor& executor, Context& conte
     if (options.verbose)
         note("timed passes for " + std::to_string(std::lround(input::now_ms() - start)) + " ms");
     if (options.trace.empty()) return;
-    const double first = input::now_ms();
-    double began = 0;
-    network::PassObserver observer;
-    int pass = 0;
-    observer.before = [&](int) { began = input::now_ms() - first; };
-    observer.after = [&](int layer) {
-        result.trace.push_back({pass, layer, began, input::now_ms() - first});
-    };
-    for (; pass < traced_passes; ++pass) executor.run(0, &observer);
+    trace(executor, context, result);
 }
 
 void dump(const RunOptions& options, network::Executor& executor, std::size_t number, std::size_t inputs) {
@@ -260,7 +268,6 @@ void print(const RunOptions& options, const RunResult& result) {
 }  // namespace
 
 int run(const RunOptions& options) {
-    check_precision(options.precision);
     mode_of(options.mode);
     if (options.json == "-" && options.trace == "-")
         refuse("--json and --trace can't both be written to standard output: give one of them a file");
@@ -268,6 +275,7 @@ int run(const RunOptions& options) {
     RunResult result;
     result.model_name = session.model->name();
     result.model_path = session.model->path();
+    result.backend = to_string(session.context.backend());
     result.device = session.context.device_text();
     result.threads = session.context.threads();
     result.precision = options.precision;

@@ -35,7 +35,7 @@ struct TraceEvent {
 
 // Everything that tables and reports show.
 struct RunResult {
-    std::string model_name, model_path, device, precision, mode;
+    std::string model_name, model_path, backend = "cpu", device, precision, mode;
     int threads = 0, batch = 1;
     std::vector<InputResult> inputs;
     bool shows_classes = true;

@@ -91,7 +91,7 @@ std::string run_json(const RunResult& result) {
     const network::MemoryReport memory = result.executor->memory();
     Json json = {
         {"schema", "convlens.run/1"},      {"model", result.model_name},
-        {"model_path", result.model_path}, {"backend", "cpu"},
+        {"model_path", result.model_path}, {"backend", result.backend},
         {"device", result.device},         {"threads", result.threads},
         {"precision", result.precision},   {"mode", result.mode},
         {"batch", result.batch},           {"input_shape", array_of(result.inputs.front().input_dims)}};
@@ -107,7 +107,8 @@ std::string run_json(const RunResult& result) {
                      {"unexplained_ms", measured(times.total_ms, times.unexplained_ms)},
                      {"clock_cost_ms", measured(times.total_ms, times.clock_cost_ms)},
                      {"passes", times.total_ms.samples},
-                     {"contended", times.contended}};
+                     {"contended", times.contended},
+                     {"layers_observed_every", times.observed_every == 0 ? 1 : times.observed_every}};
     json["memory"] = {{"weights_bytes", memory.weights_bytes},
                       {"activations_bytes", memory.activations_bytes},
                       {"workspace_bytes", memory.workspace_bytes},

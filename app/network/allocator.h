@@ -28,8 +28,8 @@ class Allocator {
     virtual std::size_t largest_block() const = 0;
     // "plain memory", "memory shared with llvmpipe"
     virtual const char* name() const = 0;
-    // The order of passes and of those who read the blocks through device addresses; null where nothing has to
-    // be ordered beyond the return of a pass. Lives as long as the allocator.
+    // The order of passes and of those who read the blocks through device addresses; null where nothing has
+    // to be ordered beyond the return of a pass. Lives as long as the allocator.
     virtual Timeline* timeline() { return nullptr; }
 };
 
