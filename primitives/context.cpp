@@ -63,6 +63,18 @@ std::string Context::device_text() const {
            (count == 1 ? " thread" : " threads");
 }
 
+std::optional<DeviceHealth> Context::health() const {
+    return impl_->device ? impl_->device->health() : std::nullopt;
+}
+
+void Context::begin_range(const char* name) {
+    if (impl_->device) impl_->device->begin_range(name);
+}
+
+void Context::end_range() {
+    if (impl_->device) impl_->device->end_range();
+}
+
 namespace {
 constexpr std::align_val_t host_alignment{256};
 }

@@ -5,7 +5,9 @@
 // on or off rebuilds neither half.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +33,12 @@ class Device {
     virtual void upload(void* dst, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* src, std::size_t bytes) = 0;
     virtual void fill(void* dst, unsigned char value, std::size_t bytes) = 0;
+
+    virtual std::optional<DeviceHealth> health() const = 0;
+    virtual void begin_range(const char* name) = 0;
+    virtual void end_range() = 0;
+    // Elements of `base` (device memory) at these offsets, into host memory.
+    virtual void gather(const float* base, std::span<const std::int64_t> offsets, float* out) = 0;
 
     class MarkSet {
       public:

@@ -440,7 +440,9 @@ void Executor::Impl::launch(int arena, const PassObserver* observer) {
         args.weights = layer.packed.data();
         args.dst = layer.dst[a];
         if (observer && observer->before) observer->before(i);
+        context.begin_range(layer.operation.name.c_str());
         layer.plan->execute(context, args);
+        context.end_range();
         if (observer && observer->after) observer->after(i);
     }
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -105,8 +106,8 @@ class Executor {
 
     // Copies a packed NCHW float input into the arena (any layout).
     void set_input(int index, const float* nchw, int arena = 0);
-    // One pass: on the processor it is done on return, on a device it is handed over. Without an observer a lean
-    // pass is replayed as a whole where the backend records (see records()).
+    // One pass: on the processor it is done on return, on a device it is handed over. Without an observer a
+    // lean pass is replayed as a whole where the backend records (see records()).
     void run(int arena = 0, const PassObserver* observer = nullptr);
     // Whether passes without an observer are replayed as a whole: a CUDA graph hides the layers.
     bool records() const;
@@ -121,6 +122,8 @@ class Executor {
     // for inputs that are still kept, else empty.
     std::optional<double> layer_error(int layer, int arena) const;
 
+    // Single values of a tensor: elements at these offsets from its first element, as desc.strides count.
+    std::vector<float> gather(int tensor, int arena, std::span<const std::int64_t> offsets) const;
     // Copies a tensor's values as packed logical N C H W floats (any layout, any arena).
     std::vector<float> copy(int tensor, int arena = 0) const;
 

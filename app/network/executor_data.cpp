@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "app/network/executor_layers.h"
+#include "primitives/device.h"
 
 namespace convlens::network {
 namespace {
@@ -109,6 +110,17 @@ std::optional<double> Executor::layer_error(int layer, int arena) const {
     // As the finder says it: any difference from zeros is beyond measure.
     if (worst == 0) return 0.0;
     return largest > 0 ? worst / largest : std::numeric_limits<double>::infinity();
+}
+
+std::vector<float> Executor::gather(int tensor, int arena, std::span<const std::int64_t> offsets) const {
+    impl_->check_place(tensor, arena);
+    const float* first = data(tensor, arena);
+    std::vector<float> values(offsets.size());
+    if (impl_->context.backend() != Backend::cpu)
+        impl_->context.device()->gather(first, offsets, values.data());
+    else
+        for (std::size_t i = 0; i < offsets.size(); ++i) values[i] = first[offsets[i]];
+    return values;
 }
 
 std::vector<float> Executor::copy(int tensor, int arena) const {

@@ -1,6 +1,9 @@
 #include "primitives/cuda/device.h"
+#include "kernels/cuda/gather/gather.h"
+#include "primitives/cuda/nvml.h"
 
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 #include <cstring>
@@ -108,6 +111,26 @@ class RuntimeGraph final : public Device::Graph {
     cudaGraphExec_t executable_ = nullptr;
 };
 
+// Device memory that grows and is kept.
+class Scratch {
+  public:
+    ~Scratch() { cudaFree(memory_); }
+    std::byte* of(std::size_t bytes) {
+        if (bytes > bytes_) {
+            cudaFree(memory_);
+            memory_ = nullptr;
+            bytes_ = 0;
+            check(cudaMalloc(&memory_, bytes), "memory of the device");
+            bytes_ = bytes;
+        }
+        return static_cast<std::byte*>(memory_);
+    }
+
+  private:
+    void* memory_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
 class RuntimeDevice final : public CudaDevice {
   public:
     explicit RuntimeDevice(int number) : info_(describe(number)) {
@@ -173,6 +196,28 @@ class RuntimeDevice final : public CudaDevice {
         check(cudaMemsetAsync(dst, value, bytes, stream_), "clearing memory of the device");
     }
 
+    std::optional<DeviceHealth> health() const override {
+        if (!monitor_asked_) {
+            monitor_asked_ = true;
+            monitor_ = HealthMonitor::open(info_.pci);
+        }
+        return monitor_ ? monitor_->read() : std::nullopt;
+    }
+    void begin_range(const char* name) override { nvtxRangePushA(name); }
+    void end_range() override { nvtxRangePop(); }
+
+    void gather(const float* base, std::span<const std::int64_t> offsets, float* out) override {
+        if (offsets.empty()) return;
+        activate();
+        const std::size_t values_at = offsets.size_bytes();
+        std::byte* memory = scratch_.of(values_at + offsets.size() * sizeof(float));
+        auto* there = reinterpret_cast<std::int64_t*>(memory);
+        auto* values = reinterpret_cast<float*>(memory + values_at);
+        upload(there, offsets.data(), offsets.size_bytes());
+        cuda::gather_floats(base, there, static_cast<int>(offsets.size()), values, stream_);
+        download(out, values, offsets.size() * sizeof(float));
+    }
+
     std::unique_ptr<MarkSet> make_marks(int count) override {
         return std::make_unique<RuntimeMarks>(*this, count);
     }
@@ -206,6 +251,9 @@ class RuntimeDevice final : public CudaDevice {
     DeviceInfo info_;
     cuda::DeviceTraits traits_;
     cudaStream_t stream_ = nullptr;
+    Scratch scratch_;
+    mutable bool monitor_asked_ = false;
+    mutable std::unique_ptr<HealthMonitor> monitor_;
 };
 
 }  // namespace

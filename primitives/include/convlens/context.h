@@ -30,6 +30,13 @@ struct DeviceInfo {
 // device) and what would help. Never throws.
 std::vector<DeviceInfo> cuda_devices(std::string* why_none = nullptr);
 
+// What a device says of itself just now.
+struct DeviceHealth {
+    int clock_mhz = 0, max_clock_mhz = 0;  // of the multiprocessors; 0: not known
+    int temperature_c = 0;                 // 0: not known
+    std::string throttled_by;              // "heat", "power limit", "hardware slowdown"; empty: by nothing
+};
+
 struct ContextOptions {
     Backend backend = Backend::cpu;
     int threads = 0;  // processor: threads in all, the caller's included; 0: one a core
@@ -61,6 +68,13 @@ class Context {
     // Waits until the work handed over so far is done (a no-op on the processor). Throws
     // Error(runtime_failure) when it failed.
     void synchronize();
+    // Clock, temperature and throttling; empty on the processor and where the driver does not say. Takes up to a
+    // millisecond.
+    std::optional<DeviceHealth> health() const;
+    // A named range in the timeline of a profiler (NVTX) around the work that is handed over between the two; a
+    // no-op where no profiler looks.
+    void begin_range(const char* name);
+    void end_range();
     // The threads of the processor: all kernels of the backend cpu, and on cuda what the processor does
     // beside.
     cpu::ThreadPool& pool() const;
