@@ -11,16 +11,23 @@ std::span<const Algorithm<ConvolutionProblem>> cuda_algorithms() {
     namespace rows = cuda_rows::convolution;
     static const std::array list = {
         // depthwise
+        // A window of one cell is a product on the tensor itself.
+        rows::pointwise(),
         // winograd_4x4
         // winograd_2x2
         // wgmma_fp16
         // wgmma_bf16
         // wgmma_tf32
         // wgmma_split_tf32
-        // implicit_gemm_fp16
-        // implicit_gemm_bf16
-        // implicit_gemm_tf32
-        // implicit_gemm_split_tf32
+        rows::implicit_gemm_fp16(),
+        rows::implicit_gemm_bf16(),
+        rows::implicit_gemm_tf32(),
+        rows::implicit_gemm_split_tf32(),
+        // The table of offsets is read as quickly as they are computed; the latter is left for lengths beyond it.
+        rows::implicit_precomp_gemm(),
+        rows::implicit_gemm(),
+        // Writes and reads the whole matrix: more traffic than the implicit forms, never less time.
+        rows::im2col_gemm(),
         rows::direct(),
     };
     return list;

@@ -1,0 +1,82 @@
+// Rows of the matrix instructions of a warp: implicit_gemm_tf32, _split_tf32, _fp16, _bf16.
+#include "kernels/cuda/convolution/mma_convolution.h"
+#include "primitives/convolution/convolution_plan_cuda.h"
+#include "primitives/convolution/rows_cuda.h"
+
+namespace convlens::cuda_rows::convolution {
+namespace {
+
+using cuda::MmaMath;
+
+template <MmaMath math>
+std::string reject(const ConvolutionProblem& problem, const Context& context) {
+    const DataType type = problem.dst.type;
+    const bool own =
+        (math == MmaMath::fp16 && type == DataType::f16) || (math == MmaMath::bf16 && type == DataType::bf16);
+    if (type != DataType::f32 && !own) {
+        const char* known = math == MmaMath::fp16   ? "only f32 and f16 are supported, not "
+                            : math == MmaMath::bf16 ? "only f32 and bf16 are supported, not "
+                                                    : "only f32 is supported, not ";
+        return std::string(known) + to_string(type);
+    }
+    return cuda::mma_convolution_reject(convolution_geometry(problem), math, traits_of(context));
+}
+
+class MmaPlan final : public ConvolutionPlan {
+  public:
+    MmaPlan(const ConvolutionProblem& problem, PlanInfo info, const cuda::MmaConvolution& params)
+        : ConvolutionPlan(problem, std::move(info)), params_(params) {}
+
+  private:
+    void pack_impl(const void* weights, void* packed) const override {
+        cuda::mma_convolution_pack(params_, weights, packed);
+    }
+    template <class T>
+    void launch_typed(cuda::Stream stream, const ExecuteArgs& args) const {
+        const auto t = tensors<T>(args);
+        const cuda::TensorCoreOperands operands{t.src, t.weights, t.bias, t.residual, t.dst, activation_};
+        cuda::mma_convolution(params_, operands, args.workspace, stream);
+    }
+    void launch(cuda::Stream stream, const ExecuteArgs& args) const override {
+        if (params_.type == kernels::ElementType::f32)
+            launch_typed<float>(stream, args);
+        else
+            launch_typed<std::uint16_t>(stream, args);
+    }
+
+    cuda::MmaConvolution params_;
+};
+
+template <MmaMath math>
+std::unique_ptr<Plan> make(const ConvolutionProblem& problem, const Context& context, PlanInfo info) {
+    const auto params = cuda::mma_convolution_params(convolution_geometry(problem),
+                                                     static_cast<kernels::ElementType>(problem.dst.type),
+                                                     math, traits_of(context));
+    info.packed_bytes = params.packed_bytes;
+    info.workspace_bytes = params.workspace_bytes;
+    info.work.executed_flops = params.executed_flops;
+    return std::make_unique<MmaPlan>(problem, std::move(info), params);
+}
+
+// Groups of few channels waste most of a tile.
+bool preferred(const ConvolutionProblem& problem, const Context&) {
+    const std::int64_t outputs = problem.dst.dims[1] / problem.groups;
+    const std::int64_t depth = problem.weights.product() / problem.weights[0];
+    return outputs >= 8 && depth >= 16;
+}
+
+template <MmaMath math>
+Row row(const char* name, ErrorClass error_class) {
+    return {name, error_class, true, reject<math>, preferred, make<math>};
+}
+
+}  // namespace
+
+Row implicit_gemm_tf32() { return row<MmaMath::tf32>("implicit_gemm_tf32", ErrorClass::tf32); }
+Row implicit_gemm_split_tf32() {
+    return row<MmaMath::split_tf32>("implicit_gemm_split_tf32", ErrorClass::fp32);
+}
+Row implicit_gemm_fp16() { return row<MmaMath::fp16>("implicit_gemm_fp16", ErrorClass::fp16); }
+Row implicit_gemm_bf16() { return row<MmaMath::bf16>("implicit_gemm_bf16", ErrorClass::bf16); }
+
+}  // namespace convlens::cuda_rows::convolution
