@@ -10,11 +10,11 @@ template <>
 std::span<const Algorithm<ConvolutionProblem>> cuda_algorithms() {
     namespace rows = cuda_rows::convolution;
     static const std::array list = {
-        // depthwise
+        rows::depthwise(),
         // A window of one cell is a product on the tensor itself.
         rows::pointwise(),
-        // winograd_4x4
-        // winograd_2x2
+        rows::winograd_4x4(),
+        rows::winograd_2x2(),
         // wgmma_fp16
         // wgmma_bf16
         // wgmma_tf32

@@ -1,11 +1,99 @@
+// The CUDA transposed convolution algorithms, best first, the naive reference last.
+#include <array>
+
+#include "kernels/cuda/transposed_convolution/col2im_gemm.h"
+#include "kernels/cuda/transposed_convolution/direct.h"
+#include "primitives/convolution_geometry.h"
 #include "primitives/cuda/kernel_plan.h"
 #include "primitives/device.h"
+#include "primitives/kernel_activation.h"
 
 namespace convlens {
+namespace {
+
+using Transposed = TransposedConvolutionProblem;
+
+std::string reject_unless_f32(const Transposed& problem, const Context&) {
+    if (problem.dst.type == DataType::f32) return {};
+    return std::string("only f32 is supported, not ") + to_string(problem.dst.type);
+}
+
+class TransposedPlan : public cuda_rows::CudaPlan {
+  protected:
+    TransposedPlan(const Transposed& problem, PlanInfo info)
+        : CudaPlan(problem, std::move(info)),
+          geometry_(convolution_geometry(problem)),
+          activation_(kernel_activation(problem.activation)),
+          src_offset_(problem.src.offset),
+          dst_offset_(problem.dst.offset) {}
+
+    static const float* floats(const void* pointer) { return static_cast<const float*>(pointer); }
+    const float* src(const ExecuteArgs& args) const { return floats(args.sources[0]) + src_offset_; }
+    float* dst(const ExecuteArgs& args) const { return static_cast<float*>(args.dst) + dst_offset_; }
+
+    kernels::ConvolutionGeometry geometry_;
+    kernels::Activation activation_;
+    std::int64_t src_offset_, dst_offset_;
+};
+
+class DirectPlan final : public TransposedPlan {
+  public:
+    DirectPlan(const Transposed& problem, PlanInfo info) : TransposedPlan(problem, std::move(info)) {}
+
+  private:
+    void launch(cuda::Stream stream, const ExecuteArgs& args) const override {
+        cuda::transposed_convolution_direct(geometry_, src(args), floats(args.weights),
+                                            floats(args.sources[1]), activation_, dst(args), stream);
+    }
+};
+
+class Col2imGemmPlan final : public TransposedPlan {
+  public:
+    Col2imGemmPlan(const Transposed& problem, const Context& context, PlanInfo info)
+        : TransposedPlan(problem, std::move(info)),
+          params_(cuda::col2im_gemm_params(geometry_, activation_, traits_of(context))) {}
+
+  private:
+    void pack_impl(const void* weights, void* packed) const override {
+        cuda::col2im_gemm_pack(geometry_, floats(weights), static_cast<float*>(packed));
+    }
+    void launch(cuda::Stream stream, const ExecuteArgs& args) const override {
+        cuda::col2im_gemm(params_, src(args), floats(args.weights), floats(args.sources[1]), dst(args),
+                          args.workspace, stream);
+    }
+    cuda::Col2imGemmParams params_;
+};
+
+std::unique_ptr<Plan> make_direct(const Transposed& problem, const Context&, PlanInfo info) {
+    return std::make_unique<DirectPlan>(problem, std::move(info));
+}
+
+std::string reject_col2im_gemm(const Transposed& problem, const Context& context) {
+    if (auto reason = reject_unless_f32(problem, context); !reason.empty()) return reason;
+    if (!cuda::col2im_gemm_fits(convolution_geometry(problem)))
+        return "an image or its matrix of columns is too large for 31-bit numbers";
+    return {};
+}
+
+std::unique_ptr<Plan> make_col2im_gemm(const Transposed& problem, const Context& context, PlanInfo info) {
+    const kernels::ConvolutionGeometry geometry = convolution_geometry(problem);
+    const auto params =
+        cuda::col2im_gemm_params(geometry, kernel_activation(problem.activation), traits_of(context));
+    info.packed_bytes = cuda::col2im_gemm_packed_size(geometry) * sizeof(float);
+    info.workspace_bytes = problem.dst.is_empty() ? 0 : cuda::col2im_gemm_workspace_bytes(params);
+    return std::make_unique<Col2imGemmPlan>(problem, context, std::move(info));
+}
+
+constexpr std::array<Algorithm<Transposed>, 2> rows = {{
+    {"col2im_gemm", ErrorClass::fp32, true, reject_col2im_gemm, always<Transposed>, make_col2im_gemm},
+    {"direct", ErrorClass::exact_order, true, reject_unless_f32, always<Transposed>, make_direct},
+}};
+
+}  // namespace
 
 template <>
 std::span<const Algorithm<TransposedConvolutionProblem>> cuda_algorithms() {
-    return {};
+    return rows;
 }
 
 }  // namespace convlens

@@ -1,0 +1,286 @@
+#include "kernels/cuda/convolution/winograd.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cuda/activation_call.cuh"
+#include "kernels/cuda/convolution/winograd_transform.cuh"
+#include "kernels/cuda/fast_division.h"
+#include "kernels/cuda/gemm/batched_gemm.cuh"
+
+namespace convlens::cuda {
+namespace {
+
+constexpr int block_threads = 128;
+
+// A chunk's transform. Tiles are counted from the first tile of image `image0`.
+struct Job {
+    const float* src;
+    float* dst;
+    const float* bias;
+    const float* residual;
+    float* transformed;     // input: position, tile, row of src_row
+    const float* products;  // position, tile, row of dst_row
+    std::int64_t plane;     // floats from position to position, of either
+    std::int64_t image0;
+    unsigned tile0, count;  // tiles before the chunk in its first image; tiles of the chunk
+    FastDivision row, tiles_x, image_tiles;
+    int channels, src_height, src_width, dst_height, dst_width, pad_top, pad_left;
+    std::int64_t image_step, channel_step, row_step, column_step;  // of src, or of dst
+    Activation activation;
+};
+
+struct TilePlace {
+    std::int64_t image;
+    int y, x;
+};
+
+__device__ __forceinline__ TilePlace place_of(const Job& job, std::uint32_t tile) {
+    std::uint32_t image = tile + job.tile0;
+    std::uint32_t y = job.image_tiles.split(image);
+    const std::uint32_t x = job.tiles_x.split(y);
+    return {job.image0 + image, static_cast<int>(y), static_cast<int>(x)};
+}
+
+// A thread: one channel of one tile. Lanes follow the channels.
+template <int tile>
+__global__ void __launch_bounds__(block_threads) input_kernel(Job job) {
+    constexpr int side = tile + 2;
+    batched::let_next_kernel_start();
+    std::uint32_t local = blockIdx.x * block_threads + threadIdx.x;
+    const std::uint32_t channel = job.row.split(local);
+    if (local >= job.count) return;
+    const TilePlace place = place_of(job, local);
+    const int top = place.y * tile - job.pad_top, left = place.x * tile - job.pad_left;
+    const float* first = job.src + place.image * job.image_step + channel * job.channel_step +
+                         top * job.row_step + left * job.column_step;
+    const bool real = channel < static_cast<std::uint32_t>(job.channels);  // else padding of the row
+
+    float columns[side][side];  // [column][position down]
+#pragma unroll
+    for (int j = 0; j < side; ++j) {
+        float cells[side];
+        const bool column_inside =
+            real && static_cast<unsigned>(left + j) < static_cast<unsigned>(job.src_width);
+#pragma unroll
+        for (int i = 0; i < side; ++i) {
+            const bool inside =
+                column_inside && static_cast<unsigned>(top + i) < static_cast<unsigned>(job.src_height);
+            cells[i] = inside ? __ldg(first + i * job.row_step + j * job.column_step) : 0.0f;
+        }
+        WinogradTransform<tile>::input(cells, columns[j]);
+    }
+    float* to = job.transformed + static_cast<std::int64_t>(local) * job.row.divisor() + channel;
+#pragma unroll
+    for (int i = 0; i < side; ++i) {
+        float line[side], done[side];
+#pragma unroll
+        for (int j = 0; j < side; ++j) line[j] = columns[j][i];
+        WinogradTransform<tile>::input(line, done);
+#pragma unroll
+        for (int j = 0; j < side; ++j) to[(i * side + j) * job.plane] = done[j];
+    }
+}
+
+// A thread: one output channel of one tile.
+template <int tile>
+__global__ void __launch_bounds__(block_threads) output_kernel(Job job) {
+    constexpr int side = tile + 2;
+    std::uint32_t local = blockIdx.x * block_threads + threadIdx.x;
+    const std::uint32_t channel = job.row.split(local);
+    batched::wait_for_previous_kernel();
+    if (local >= job.count || channel >= static_cast<std::uint32_t>(job.channels)) return;
+    const float* from = job.products + static_cast<std::int64_t>(local) * job.row.divisor() + channel;
+    float down[side][tile];  // [column][output row]
+#pragma unroll
+    for (int j = 0; j < side; ++j) {
+        float cells[side];
+#pragma unroll
+        for (int i = 0; i < side; ++i) cells[i] = __ldg(from + (i * side + j) * job.plane);
+        WinogradTransform<tile>::output(cells, down[j]);
+    }
+    const TilePlace place = place_of(job, local);
+    const float bias = job.bias ? __ldg(job.bias + channel) : 0.0f;
+    const std::int64_t at = place.image * job.image_step + channel * job.channel_step +
+                            place.y * tile * job.row_step + place.x * tile * job.column_step;
+#pragma unroll
+    for (int i = 0; i < tile; ++i) {
+        float across[side], done[tile];
+#pragma unroll
+        for (int j = 0; j < side; ++j) across[j] = down[j][i];
+        WinogradTransform<tile>::output(across, done);
+#pragma unroll
+        for (int j = 0; j < tile; ++j) {
+            if (place.y * tile + i >= job.dst_height || place.x * tile + j >= job.dst_width) continue;
+            const std::int64_t cell = at + i * job.row_step + j * job.column_step;
+            float sum = done[j] + bias;
+            if (job.residual) sum += __ldg(job.residual + cell);
+            job.dst[cell] = activate_or_call(job.activation, sum);
+        }
+    }
+}
+
+constexpr double filter_2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+// Rows (1, x, x^2) / product of the distances from x to the other finite points; the last is infinity's.
+constexpr double wp = winograd_p, wq = winograd_q, wa = wp * wp, wb = wq * wq;
+constexpr double at_p = 2 * wa * (wa - wb), at_q = 2 * wb * (wb - wa);
+constexpr double filter_4[6][3] = {{1 / (wa * wb), 0, 0},
+                                   {1 / at_p, wp / at_p, wa / at_p},
+                                   {1 / at_p, -wp / at_p, wa / at_p},
+                                   {1 / at_q, wq / at_q, wb / at_q},
+                                   {1 / at_q, -wq / at_q, wb / at_q},
+                                   {0, 0, 1}};
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+
+// Transformed input and products of a chunk stay below this.
+constexpr std::int64_t most_workspace = std::int64_t{256} << 20;
+
+Job job_of(const WinogradParams& params, std::int64_t origin, std::int64_t count, const Strides5& strides) {
+    const ConvolutionGeometry& g = params.geometry;
+    const std::int64_t image_tiles = params.tiles_y * params.tiles_x;
+    Job job{};
+    job.image0 = origin / image_tiles;
+    job.tile0 = static_cast<unsigned>(origin % image_tiles);
+    job.count = static_cast<unsigned>(count);
+    job.tiles_x = FastDivision(params.tiles_x);
+    job.image_tiles = FastDivision(image_tiles);
+    job.src_height = static_cast<int>(g.src[1]), job.src_width = static_cast<int>(g.src[2]);
+    job.dst_height = static_cast<int>(g.dst[1]), job.dst_width = static_cast<int>(g.dst[2]);
+    job.pad_top = static_cast<int>(g.pads[1]), job.pad_left = static_cast<int>(g.pads[2]);
+    job.image_step = strides[0], job.channel_step = strides[1];
+    job.row_step = strides[3], job.column_step = strides[4];
+    job.activation = params.activation;
+    return job;
+}
+
+template <int tile>
+void run_chunk(const WinogradParams& params, Job input, Job output, BatchedGemm gemm, Stream stream) {
+    const auto blocks = [](const Job& job) {
+        return static_cast<unsigned>((std::int64_t{job.count} * job.row.divisor() + block_threads - 1) /
+                                     block_threads);
+    };
+    input_kernel<tile><<<blocks(input), block_threads, 0, stream>>>(input);
+    batched_gemm(gemm, params.traits, stream);
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(blocks(output));
+    config.blockDim = dim3(block_threads);
+    config.stream = stream;
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &attribute;
+    config.numAttrs = gemm.overlaps_previous ? 1 : 0;
+    cudaLaunchKernelEx(&config, output_kernel<tile>, output);
+}
+
+}  // namespace
+
+bool winograd_fits(const ConvolutionGeometry& g, int tile) {
+    constexpr std::int64_t longest = std::int64_t{1} << 30;
+    if (g.src[1] > longest || g.src[2] > longest || g.dst[1] > longest || g.dst[2] > longest) return false;
+    if (g.pads[1] > longest || g.pads[2] > longest) return false;
+    // A chunk has 128 tiles or more.
+    if (g.channels > longest / 256 || g.outputs > longest / 256) return false;
+    return ((g.dst[1] + tile - 1) / tile) * ((g.dst[2] + tile - 1) / tile) < longest;
+}
+
+WinogradParams winograd_params(const ConvolutionGeometry& g, int tile, const Activation& activation,
+                               const DeviceTraits& traits) {
+    WinogradParams params;
+    params.geometry = g;
+    params.activation = activation;
+    params.traits = traits;
+    params.tile = tile;
+    params.tiles_y = (g.dst[1] + tile - 1) / tile;
+    params.tiles_x = (g.dst[2] + tile - 1) / tile;
+    params.tiles = g.batch * params.tiles_y * params.tiles_x;
+    params.src_row = round_up(g.channels, 4);
+    params.dst_row = round_up(g.outputs, 4);
+    const std::int64_t tile_bytes = params.positions() * (params.src_row + params.dst_row) * 4;
+    const std::int64_t longest = std::max<std::int64_t>(128, most_workspace / tile_bytes / 128 * 128);
+    // Chunks of equal length.
+    const std::int64_t chunks = std::max<std::int64_t>(1, (params.tiles + longest - 1) / longest);
+    params.chunk = std::min(params.tiles, round_up((params.tiles + chunks - 1) / chunks, 128));
+    return params;
+}
+
+std::size_t winograd_packed_size(const WinogradParams& params) {
+    return static_cast<std::size_t>(params.positions() * params.src_row * params.dst_row);
+}
+
+void winograd_pack(const WinogradParams& params, const float* weights, float* packed) {
+    const ConvolutionGeometry& g = params.geometry;
+    const int side = params.tile + 2;
+    const auto filter = [&](int i, int r) { return params.tile == 2 ? filter_2[i][r] : filter_4[i][r]; };
+    const std::int64_t plane = params.src_row * params.dst_row;
+    std::fill_n(packed, winograd_packed_size(params), 0.0f);
+    for (int i = 0; i < side; ++i)
+        for (int j = 0; j < side; ++j, packed += plane) {
+            // Coefficients of the nine taps at this position, in double until the sum is complete.
+            double taps[9];
+            for (int r = 0; r < 3; ++r)
+                for (int s = 0; s < 3; ++s)
+                    taps[g.flipped ? 8 - (r * 3 + s) : r * 3 + s] = filter(i, r) * filter(j, s);
+            for (std::int64_t k = 0; k < g.outputs; ++k)
+                for (std::int64_t c = 0; c < g.channels; ++c) {
+                    const float* from = weights + (k * g.channels + c) * 9;
+                    double sum = 0;
+                    for (int tap = 0; tap < 9; ++tap) sum += taps[tap] * from[tap];
+                    packed[c * params.dst_row + k] = static_cast<float>(sum);
+                }
+        }
+}
+
+std::size_t winograd_workspace_bytes(const WinogradParams& params) {
+    return static_cast<std::size_t>(params.positions() * params.chunk * (params.src_row + params.dst_row)) *
+           sizeof(float);
+}
+
+double winograd_operations(const WinogradParams& params) {
+    // Of one column's transform of input and output, in additions and multiplications.
+    const double input = params.tile == 2 ? 4 : 24, output = params.tile == 2 ? 4 : 17;
+    const double side = params.tile + 2;
+    const auto channels = static_cast<double>(params.geometry.channels);
+    const auto outputs = static_cast<double>(params.geometry.outputs);
+    return static_cast<double>(params.tiles) *
+           (2 * side * side * channels * outputs + 2 * side * input * channels +
+            (side + params.tile) * output * outputs);
+}
+
+void winograd(const WinogradParams& params, const float* src, const float* packed, const float* bias,
+              const float* residual, float* dst, void* workspace, Stream stream) {
+    const ConvolutionGeometry& g = params.geometry;
+    auto* transformed = static_cast<float*>(workspace);
+    float* products = transformed + params.positions() * params.chunk * params.src_row;
+    for (std::int64_t origin = 0; origin < params.tiles; origin += params.chunk) {
+        const std::int64_t count = std::min(params.chunk, params.tiles - origin);
+        Job input = job_of(params, origin, count, g.src_strides);
+        input.src = src;
+        input.transformed = transformed;
+        input.channels = static_cast<int>(g.channels);
+        input.row = FastDivision(params.src_row);
+        input.plane = params.chunk * params.src_row;
+        Job output = job_of(params, origin, count, g.dst_strides);
+        output.dst = dst, output.bias = bias, output.residual = residual;
+        output.products = products;
+        output.channels = static_cast<int>(g.outputs);
+        output.row = FastDivision(params.dst_row);
+        output.plane = params.chunk * params.dst_row;
+        BatchedGemm gemm;
+        gemm.batch = params.positions();
+        gemm.rows = count, gemm.columns = params.dst_row, gemm.depth = params.src_row;
+        gemm.a = transformed, gemm.a_row = params.src_row, gemm.a_batch = input.plane;
+        gemm.b = packed, gemm.b_row = params.dst_row, gemm.b_batch = params.src_row * params.dst_row;
+        gemm.d = products, gemm.d_row = params.dst_row, gemm.d_batch = output.plane;
+        gemm.may_split = true;
+        gemm.overlaps_previous = params.traits.major >= 9;
+        gemm.tile = params.gemm_tile;
+        if (params.tile == 2)
+            run_chunk<2>(params, input, output, gemm, stream);
+        else
+            run_chunk<4>(params, input, output, gemm, stream);
+    }
+}
+
+}  // namespace convlens::cuda

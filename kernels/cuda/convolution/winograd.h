@@ -1,0 +1,53 @@
+// Convolution 3x3 of stride 1 by Winograd's minimal filtering, F(2x2, 3x3) and F(4x4, 3x3).
+//
+// The output is cut into square tiles. A tile's input of side tile + 2 is transformed, the transformed inputs
+// of many tiles are multiplied by the transformed filters, one matrix product for each of (tile + 2)^2
+// positions, and the products are transformed back, where bias, residual and activation are fused. F(4x4)
+// needs a quarter of the multiplications of the definition, F(2x2) 1 in 2.25; the transforms cost accuracy:
+// sums of large terms that cancel, so an error scales with the largest values under a tile, and a NaN or
+// infinity spreads over its tile.
+//
+// Three kernels: input transform, batched_gemm, output transform. Transformed data lie as position, tile,
+// channel (rows padded to four channels); tiles are processed in chunks that bound the workspace.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/cuda/stream.h"
+
+namespace convlens::cuda {
+
+struct WinogradParams {
+    ConvolutionGeometry geometry;
+    Activation activation;
+    DeviceTraits traits;
+    int tile = 4;                           // side of an output tile, 2 or 4
+    std::int64_t tiles_y = 0, tiles_x = 0;  // of one image
+    std::int64_t tiles = 0;                 // of the batch
+    std::int64_t chunk = 0;                 // tiles of a chunk
+    std::int64_t src_row = 0, dst_row = 0;  // floats from tile to tile of transformed input and of products
+    int gemm_tile = -1;                     // as BatchedGemm::tile
+
+    std::int64_t positions() const { return static_cast<std::int64_t>(tile + 2) * (tile + 2); }
+};
+
+// Whether tiles of an image, and the parts of a chunk, can be counted in 31 bits.
+bool winograd_fits(const ConvolutionGeometry& geometry, int tile);
+
+// geometry: one group, window 1x3x3, strides and dilations 1, no depth; it fits.
+WinogradParams winograd_params(const ConvolutionGeometry& geometry, int tile, const Activation& activation,
+                               const DeviceTraits& traits);
+// Floats of the transformed filter.
+std::size_t winograd_packed_size(const WinogradParams& params);
+// From K x C x 3 x 3, packed. Host memory.
+void winograd_pack(const WinogradParams& params, const float* weights, float* packed);
+std::size_t winograd_workspace_bytes(const WinogradParams& params);
+// Operations of the products and both transforms.
+double winograd_operations(const WinogradParams& params);
+
+// Device memory; bias (K values) and residual (laid out as dst) may be null. dst overlaps no source; packed
+// and workspace are 16-byte aligned.
+void winograd(const WinogradParams& params, const float* src, const float* packed, const float* bias,
+              const float* residual, float* dst, void* workspace, Stream stream);
+
+}  // namespace convlens::cuda

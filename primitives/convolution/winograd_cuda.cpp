@@ -1,0 +1,83 @@
+#include "kernels/cuda/convolution/winograd.h"
+
+#include "primitives/convolution/convolution_plan_cuda.h"
+#include "primitives/convolution/rows_cuda.h"
+
+namespace convlens::cuda_rows::convolution {
+namespace {
+
+bool all_ones(const Dims& values) {
+    for (const std::int64_t value : values)
+        if (value != 1) return false;
+    return true;
+}
+
+template <int tile>
+std::string reject(const ConvolutionProblem& problem, const Context&) {
+    if (auto reason = reject_unless_f32(problem); !reason.empty()) return reason;
+    if (problem.window.rank() != 2) return "Winograd here needs two spatial axes";
+    if (problem.weights[2] != 3 || problem.weights[3] != 3)
+        return "Winograd here needs a 3x3 window, not " + std::to_string(problem.weights[2]) + "x" +
+               std::to_string(problem.weights[3]);
+    if (!all_ones(problem.window.strides)) return "Winograd needs stride 1";
+    if (!all_ones(problem.window.dilations)) return "Winograd needs dilation 1";
+    if (problem.groups != 1) return "Winograd needs one group, not " + std::to_string(problem.groups);
+    const kernels::ConvolutionGeometry geometry = convolution_geometry(problem);
+    if (!cuda::winograd_fits(geometry, tile))
+        return "the image or the filter is too large for 31-bit numbers";
+    return {};
+}
+
+class WinogradPlan final : public ConvolutionPlan {
+  public:
+    WinogradPlan(const ConvolutionProblem& problem, PlanInfo info, const cuda::WinogradParams& params)
+        : ConvolutionPlan(problem, std::move(info)), params_(params) {}
+
+  private:
+    void pack_impl(const void* weights, void* packed) const override {
+        cuda::winograd_pack(params_, static_cast<const float*>(weights), static_cast<float*>(packed));
+    }
+    void launch(cuda::Stream stream, const ExecuteArgs& args) const override {
+        const auto t = tensors(args);
+        cuda::winograd(params_, t.src, static_cast<const float*>(t.weights), t.bias, t.residual, t.dst,
+                       args.workspace, stream);
+    }
+    cuda::WinogradParams params_;
+};
+
+template <int tile>
+std::unique_ptr<Plan> make(const ConvolutionProblem& problem, const Context& context, PlanInfo info) {
+    const cuda::WinogradParams params = cuda::winograd_params(
+        convolution_geometry(problem), tile, kernel_activation(problem.activation), traits_of(context));
+    info.packed_bytes = cuda::winograd_packed_size(params) * sizeof(float);
+    info.workspace_bytes = problem.dst.is_empty() ? 0 : cuda::winograd_workspace_bytes(params);
+    info.work.executed_flops = cuda::winograd_operations(params);
+    return std::make_unique<WinogradPlan>(problem, std::move(info), params);
+}
+
+// Both transforms cost by C + K what the products save by C * K.
+bool channels_pay(const ConvolutionProblem& problem) {
+    const std::int64_t c = problem.src.dims[1], k = problem.dst.dims[1];
+    return c * k >= 16 * (c + k);
+}
+
+std::int64_t tiles(const ConvolutionProblem& problem, std::int64_t tile) {
+    return problem.dst.dims[0] * ((problem.dst.dims[2] + tile - 1) / tile) *
+           ((problem.dst.dims[3] + tile - 1) / tile);
+}
+
+bool preferred_4x4(const ConvolutionProblem& problem, const Context&) {
+    return channels_pay(problem) && tiles(problem, 4) >= 256;
+}
+
+bool preferred_2x2(const ConvolutionProblem& problem, const Context&) {
+    return channels_pay(problem) && tiles(problem, 2) >= 256;
+}
+
+}  // namespace
+
+Row winograd_4x4() { return {"winograd_4x4", ErrorClass::winograd, true, reject<4>, preferred_4x4, make<4>}; }
+
+Row winograd_2x2() { return {"winograd_2x2", ErrorClass::winograd, true, reject<2>, preferred_2x2, make<2>}; }
+
+}  // namespace convlens::cuda_rows::convolution
