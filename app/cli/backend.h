@@ -3,6 +3,7 @@
 
 #include "app/cli/options.h"
 #include "convlens/context.h"
+#include "convlens/plan.h"
 
 namespace convlens::cli {
 

@@ -83,8 +83,7 @@ Json memory_of(const ReportInput& input) {
     memory["arenas"] = known ? Json(report.arenas) : Json(nullptr);
     memory["workspace_bytes"] = figure(report.workspace_bytes);
     memory["peak_bytes"] = figure(report.peak_bytes);
-    const auto arenas = static_cast<std::size_t>(report.arenas);
-    memory["staging_bytes"] = figure(input.interop == "staged" ? report.activations_bytes * arenas : 0);
+    memory["staging_bytes"] = figure(input.staging_bytes);
     memory["viewer_bytes"] = input.viewer_bytes;
     return memory;
 }
@@ -116,6 +115,7 @@ std::string view_report(const ReportInput& input) {
     j["draw_cpu_ms"] = median_or_null(f.draw_cpu_ms);
     j["latency_ms"] = {{"p50", quantile(f.latencies_ms, 0.5)}, {"p95", quantile(f.latencies_ms, 0.95)}};
     j["copied_bytes_per_frame"] = per_refresh(f.copied_bytes, f.refreshes);
+    j["copy_ms"] = median_or_null(f.fetch_ms);
     j["upload_bytes_per_frame"] = per_refresh(f.upload_bytes, f.refreshes);
     j["snapshot_bytes_per_frame"] = per_refresh(f.snapshot_bytes, f.refreshes);
     j["memory"] = memory_of(input);

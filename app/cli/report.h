@@ -18,6 +18,7 @@ struct ReportInput {
     const commands::ViewState* view = nullptr;
     engine::SnapshotPtr snapshot;    // network may be null
     std::uint64_t viewer_bytes = 0;  // the window's own graphics memory
+    std::uint64_t staging_bytes = 0;
     std::uint64_t validation_messages = 0;
     std::vector<std::string> messages;
 };

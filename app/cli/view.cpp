@@ -11,13 +11,17 @@
 #include <utility>
 
 #include "app/cli/assets.h"
+#include "app/cli/backend.h"
 #include "app/cli/view_loop.h"
 #include "app/cli/window_state.h"
 #include "app/input/source.h"
-#include "app/interop/policy.h"
+#include "app/interop/interop.h"
 
 namespace convlens::cli {
 namespace {
+
+// Of the threads that compute: the window stays fluent.
+constexpr int window_nice = 10;
 
 // ImGui's context lives longer than the renderer, whose window gives input to it.
 struct ImGuiOwner {
@@ -61,16 +65,37 @@ class Listener {
     ViewLoop* loop_ = nullptr;
 };
 
-// The way that activations go to the screen; throws for one that is not possible here.
-InteropChoice choose_interop(const std::string& wanted, const std::string& vulkan_device) {
-    const auto request = interop::parse_request(wanted);
-    if (!request)
-        throw Error(Status::bad_parameter, "--interop " + wanted + " is not one of auto, shared, staged");
-    interop::Facts facts;
-    facts.compute_device = "the processor";
-    facts.vulkan_device = vulkan_device;
-    const auto choice = interop::choose_interop(*request, facts);
-    return {interop::to_string(choice.mode), choice.reason};
+// Where the network runs, and the graphics device beside it. On CUDA both are one GPU where that can be:
+// --device is CUDA's number then, Vulkan's on the processor.
+struct Devices {
+    ContextOptions compute;
+    std::vector<DeviceInfo> cuda;  // empty: the processor computes
+
+    explicit Devices(const ViewOptions& options) : compute(context_options(options)) {
+        compute.nice = window_nice;
+        if (compute.backend == Backend::cuda) cuda = cuda_devices();
+    }
+    void choose_graphics(render::RendererOptions& renderer, int asked) const {
+        if (cuda.empty()) renderer.device = asked;
+        for (const DeviceInfo& device : cuda)
+            if (asked < 0 || device.number == asked)
+                renderer.wanted_devices.push_back(interop::identity_of(device));
+    }
+    std::shared_ptr<Context> open(const render::Renderer& renderer, int asked) {
+        if (!cuda.empty()) compute.device = interop::device_of_window(asked, cuda, renderer.identity());
+        return std::make_shared<Context>(compute);
+    }
+    // Null on the processor.
+    std::shared_ptr<interop::Compute> shared_compute(const std::shared_ptr<Context>& context) const {
+        for (const DeviceInfo& device : cuda)
+            if (device.number == compute.device) return interop::compute_of(context, device);
+        return nullptr;
+    }
+};
+
+interop::Request request_of(const std::string& wanted) {
+    if (const auto request = interop::parse_request(wanted)) return *request;
+    throw Error(Status::bad_parameter, "--interop " + wanted + " is not one of auto, shared, staged");
 }
 
 bool exists(const std::string& path) {
@@ -113,9 +138,8 @@ int run_view(ViewOptions options) {
     const std::string state_path = options.headless ? "" : window_state_path();
     const WindowState last = load_window_state(state_path);
     fill_defaults(options, last);
-    if (options.backend == "cuda")
-        throw Error(Status::not_supported,
-                    "the cuda backend is not part of this build; leave --backend out, or give cpu");
+    const interop::Request way = request_of(options.interop);
+    Devices devices(options);
 
     const ImGuiOwner imgui;
     render::RendererOptions renderer_options;
@@ -124,22 +148,22 @@ int run_view(ViewOptions options) {
     renderer_options.window = !options.headless;
     renderer_options.validation = options.validation;
     renderer_options.verbose = options.verbose;
-    renderer_options.staged = options.interop == "staged";
-    renderer_options.device = options.device;
+    devices.choose_graphics(renderer_options, options.device);
     const auto renderer = render::Renderer::create(renderer_options);
     ui::Ui ui(renderer->content_scale() * last.view.font_scale);
     renderer->upload_fonts();
 
+    const auto context = devices.open(*renderer, options.device);
+    interop::Interop link(*renderer, devices.shared_compute(context), way);
     Listener listener;
     engine::EngineOptions engine_options;
-    engine_options.threads = options.threads;
+    engine_options.context = context;
     engine_options.seed = options.seed;
-    engine_options.allocator = renderer->arena_allocator();
+    engine_options.allocator = link.arena();
     engine_options.stepped = options.headless && options.sync;
     engine_options.on_published = [&listener] { listener.wake(); };
     engine::Engine engine(engine_options);
-    ViewLoop loop(options, choose_interop(options.interop, renderer->device_text()), bundled_files(),
-                  last.view, *renderer, engine, ui);
+    ViewLoop loop(options, link, bundled_files(), last.view, *renderer, engine, ui);
     const Listener::Scope scope(listener, loop);
     engine.open_model(options.model);
     engine.open_input(options.input);

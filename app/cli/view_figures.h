@@ -16,6 +16,7 @@ struct ViewFigures {
     double start_ms = 0, end_ms = 0;
     measure::RollingWindow interval_ms{120};  // between refreshes
     measure::RollingWindow window_gpu_ms{240}, atlas_gpu_ms{240}, draw_cpu_ms{240};
+    measure::RollingWindow copied_per_refresh{60}, fetch_ms{60};  // of refreshes that copied
     std::vector<double> latencies_ms;  // from the input of a pass, or a command, to the refresh that shows it
     std::uint64_t upload_bytes = 0, copied_bytes = 0, snapshot_bytes = 0;
     std::uint64_t atlas_refreshes = 0;

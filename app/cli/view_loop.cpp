@@ -38,10 +38,10 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-ViewLoop::ViewLoop(const ViewOptions& options, const InteropChoice& interop, Bundled bundled,
+ViewLoop::ViewLoop(const ViewOptions& options, interop::Interop& link, Bundled bundled,
                    commands::ViewState view, render::Renderer& renderer, engine::Engine& engine, ui::Ui& ui)
     : options_(options),
-      interop_(interop),
+      link_(link),
       bundled_(std::move(bundled)),
       view_(std::move(view)),
       renderer_(renderer),
@@ -173,8 +173,12 @@ ui::UiInput ViewLoop::ui_input() {
     input.figures.atlas_ms = last.gpu_atlas_ms;
     input.figures.viewer_bytes = renderer_.memory_bytes();
     input.figures.vulkan_device = renderer_.device_text();
-    input.figures.interop = interop_.name;
-    input.figures.interop_reason = interop_.reason;
+    const auto memory = arena();
+    input.figures.interop = interop::to_string(memory->mode());
+    input.figures.interop_reason = memory->reason();
+    input.figures.staging_bytes = memory->staging_bytes();
+    input.figures.copied_bytes = figures_.copied_per_refresh.quantiles().median;
+    input.figures.copied_ms = figures_.fetch_ms.size() > 0 ? figures_.fetch_ms.quantiles().median : -1;
     return input;
 }
 
@@ -198,11 +202,12 @@ void ViewLoop::refresh() {
     ImGui::NewFrame();
     const auto lines = ui_.draw(ui_input(), view_, renderer_);
     ImGui::Render();
-    const auto finished = renderer_.end_refresh(ImGui::GetDrawData());
+    const auto finished = renderer_.end_refresh(ImGui::GetDrawData(), snapshot_->written);
     // Until then shaders read the arena. Waiting here keeps one refresh in flight: on software Vulkan the
-    // processor draws, and a second one would only lengthen the latency.
-    finished();
-    engine_.end_read();
+    // processor draws, and a second one would only lengthen the latency. A GPU that computes in the same
+    // memory waits by itself.
+    if (arena()->mode() != interop::Mode::shared) finished();
+    engine_.end_read(interop::Interop::reader(snapshot_->memory, renderer_, finished));
     keep_figures(started);
     write_files();
     if (!lines.empty()) command_ms_ = started;
@@ -289,6 +294,10 @@ void ViewLoop::keep_figures(double started_ms) {
     ++figures_.refreshes;
     figures_.upload_bytes += last.upload_bytes;
     figures_.copied_bytes += last.copied_bytes;
+    if (last.copied_bytes > 0) {
+        figures_.copied_per_refresh.add(static_cast<double>(last.copied_bytes));
+        if (last.fetch_ms > 0) figures_.fetch_ms.add(last.fetch_ms);
+    }
     if (snapshot_->pass == shown_pass_) return;
     if (figures_.first_pass == 0) figures_.first_pass = snapshot_->pass;
     figures_.last_pass = shown_pass_ = snapshot_->pass;
@@ -304,6 +313,20 @@ void ViewLoop::screenshot(const std::string& path) {
 
 void ViewLoop::report(const std::string& path) {
     wanted_files_.push_back({path, true, engine_.requests(), 0});
+}
+
+void ViewLoop::set_interop(const std::string& way) {
+    const auto request = interop::parse_request(way);
+    if (!request)
+        throw Error(Status::bad_parameter, "interop: " + way + " is not one of shared, staged, auto");
+    engine_.set_allocator(link_.switch_to(*request));
+}
+
+std::shared_ptr<const interop::ArenaAllocator> ViewLoop::arena() const {
+    if (snapshot_ != nullptr)
+        if (auto memory = std::dynamic_pointer_cast<const interop::ArenaAllocator>(snapshot_->memory))
+            return memory;
+    return link_.arena();
 }
 
 void ViewLoop::resize(int width, int height) { renderer_.resize(width, height); }
@@ -338,8 +361,10 @@ void ViewLoop::write_screenshot(const std::string& path) {
 void ViewLoop::write_report(const std::string& path) {
     ReportInput input;
     input.vulkan_device = renderer_.device_text();
-    input.interop = interop_.name;
-    input.interop_reason = interop_.reason;
+    const auto memory = arena();
+    input.interop = interop::to_string(memory->mode());
+    input.interop_reason = memory->reason();
+    input.staging_bytes = memory->staging_bytes();
     input.width = renderer_.width();
     input.height = renderer_.height();
     input.synchronous = options_.headless && options_.sync;

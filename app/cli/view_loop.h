@@ -14,6 +14,7 @@
 #include "app/commands/registry.h"
 #include "app/commands/script.h"
 #include "app/engine/engine.h"
+#include "app/interop/interop.h"
 #include "app/render/renderer.h"
 #include "app/ui/ui.h"
 
@@ -23,14 +24,10 @@ struct Bundled {
     std::vector<std::string> models, pictures;  // paths; pictures also pattern:NAME
 };
 
-struct InteropChoice {
-    std::string name, reason;
-};
-
 class ViewLoop final : public commands::Host {
   public:
-    ViewLoop(const ViewOptions& options, const InteropChoice& interop, Bundled bundled,
-             commands::ViewState view, render::Renderer& renderer, engine::Engine& engine, ui::Ui& ui);
+    ViewLoop(const ViewOptions& options, interop::Interop& link, Bundled bundled, commands::ViewState view,
+             render::Renderer& renderer, engine::Engine& engine, ui::Ui& ui);
     // Until the window is closed, the frames are done, or a command says quit. Returns the exit status.
     int run();
     // From the engine's thread: something new is there.
@@ -42,6 +39,7 @@ class ViewLoop final : public commands::Host {
     void screenshot(const std::string& path) override;
     void report(const std::string& path) override;
     void resize(int width, int height) override;
+    void set_interop(const std::string& way) override;
     void quit() override { quit_ = true; }
     std::vector<std::string> models() const override { return bundled_.models; }
     std::vector<std::string> pictures() const override { return bundled_.pictures; }
@@ -70,6 +68,8 @@ class ViewLoop final : public commands::Host {
     void take_messages();
     void say(engine::Message::Kind kind, const std::string& text);
     void keep_figures(double started_ms);
+    // The memory of what is shown; before the first network, of what will be.
+    std::shared_ptr<const interop::ArenaAllocator> arena() const;
     ui::UiInput ui_input();
     void write_files();
     void write_screenshot(const std::string& path);
@@ -77,7 +77,7 @@ class ViewLoop final : public commands::Host {
     double since_start_ms() const;
 
     const ViewOptions& options_;
-    InteropChoice interop_;
+    interop::Interop& link_;
     Bundled bundled_;
     commands::ViewState view_;
     render::Renderer& renderer_;

@@ -21,6 +21,13 @@ void run_size(CommandContext& context, Arguments a) {
                         static_cast<int>(whole_number("size: height", a[1], 16, 8192)));
 }
 
+void run_interop(CommandContext& context, Arguments a) {
+    expect_count("interop", a, 1, 1);
+    if (a[0] != "shared" && a[0] != "staged" && a[0] != "auto")
+        refuse("interop: " + std::string(a[0]) + " is not one of shared, staged, auto");
+    context.host.set_interop(std::string(a[0]));
+}
+
 void run_quit(CommandContext& context, Arguments a) {
     expect_count("quit", a, 0, 0);
     context.host.quit();
@@ -35,6 +42,10 @@ constexpr Command rows[] = {
      run_screenshot},
     {"report", "FILE", "Writes the view report as JSON; - is standard output.", "", run_report},
     {"size", "WIDTH HEIGHT", "Resizes the window, in pixels.", "", run_size},
+    {"interop", "shared|staged|auto",
+     "Shaders read the memory in which the network computes, or a copy that each refresh makes of what it "
+     "shows.",
+     "", run_interop},
     {"wait", "passes NUMBER|measured",
      "Script only: waits for passes after all commands so far, or for the "
      "measurement's end.",

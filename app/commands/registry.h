@@ -21,6 +21,8 @@ class Host {
     virtual void report(const std::string& path) = 0;  // view report, JSON, after the next refresh
     virtual void resize(int width, int height) = 0;
     virtual void quit() = 0;
+    // "shared", "staged", "auto": how maps reach the window from now on.
+    virtual void set_interop(const std::string& way) = 0;
     // Bundled files: "model NAME" and "input NAME" take a file name of these, with or without its ending.
     virtual std::vector<std::string> models() const { return {}; }
     virtual std::vector<std::string> pictures() const { return {}; }

@@ -18,7 +18,12 @@ Engine::~Engine() = default;
 
 Engine::Impl::Impl(const EngineOptions& engine_options)
     : options(engine_options),
-      context({.backend = Backend::cpu, .threads = engine_options.threads, .nice = engine_options.nice}),
+      context_owner(engine_options.context != nullptr
+                        ? engine_options.context
+                        : std::make_shared<Context>(ContextOptions{.backend = Backend::cpu,
+                                                                   .threads = engine_options.threads,
+                                                                   .nice = engine_options.nice})),
+      context(*context_owner),
       exchange(engine_options.arenas) {
     first_options.arenas = options.arenas;
     first_options.allocator = options.allocator;
@@ -88,6 +93,14 @@ void Engine::set_mode(network::Mode mode) {
     const double at = now_ms();
     impl_->post([&](Requests& r) {
         r.mode = mode;
+        r.input_at_ms = at;
+    });
+}
+
+void Engine::set_allocator(std::shared_ptr<network::Allocator> allocator) {
+    const double at = now_ms();
+    impl_->post([&](Requests& r) {
+        r.allocator = std::move(allocator);
         r.input_at_ms = at;
     });
 }

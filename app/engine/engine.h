@@ -13,10 +13,13 @@
 namespace convlens::engine {
 
 struct EngineOptions {
+    // Where networks run; used by the engine's thread alone from now on. Null: the processor, with these
+    // threads.
+    std::shared_ptr<Context> context;
     int threads = 0;
     int nice = 10;
     int arenas = 2;
-    std::shared_ptr<network::Allocator> allocator;  // null: plain memory
+    std::shared_ptr<network::Allocator> allocator;  // null: plain memory of the context
     std::uint64_t seed = 1;
     bool stepped = false;  // --sync: a pass runs only when asked for by run_passes()
     std::function<void()>
@@ -36,6 +39,8 @@ class Engine {
     void set_frame(input::FramePtr frame);
     void step_input(int direction);  // folder: next, previous picture
     void set_mode(network::Mode mode);
+    // Other memory for activations, from the next plan on, which is made at once; null: plain memory.
+    void set_allocator(std::shared_ptr<network::Allocator> allocator);
     void set_algorithm(const std::string& layer,
                        const std::string& algorithm);  // layer "*": all; algorithm "auto"
     void measure_layer(const std::string& layer);      // the finder on this layer

@@ -24,6 +24,17 @@ void Engine::Impl::poll_source() {
     if (session->take_frame(std::move(newest))) changed_at_ms = arrived;
 }
 
+// In the order that the readers of its memory keep. What is published has been computed: a refresh of it
+// never waits for compute, and a failure on the device belongs to the pass that it happened in.
+void Engine::Impl::run(Session& running, int arena) {
+    {
+        const auto& allocator = running.options().allocator;
+        const network::ComputeWrites writes(allocator != nullptr ? allocator->timeline() : nullptr);
+        running.run(arena);
+    }
+    context.synchronize();
+}
+
 bool Engine::Impl::pass() {
     bool published = false;
     try {
@@ -34,7 +45,7 @@ bool Engine::Impl::pass() {
             const int arena = exchange.begin_write();
             if (arena < 0) return false;
             const double start = now_ms();
-            session->run(arena);
+            run(*session, arena);
             count_pass(*session);
             input_at_ms = changed_at_ms > 0 ? changed_at_ms : start;
             exchange.publish(describe(*session));
@@ -68,7 +79,7 @@ void Engine::Impl::count_pass(const Session& passed) {
 // sees an empty moment, and a network that fails leaves all as it was.
 void Engine::Impl::first_pass() {
     const double start = now_ms();
-    next->run(0);
+    run(*next, 0);
     const auto shown = session != nullptr ? session->info(selection, false) : nullptr;
     const auto info = next->info(selection, false);
     const bool same_model = shown != nullptr && shown->model_path == info->model_path;
@@ -91,6 +102,9 @@ std::shared_ptr<Snapshot> Engine::Impl::describe(Session& shown) {
     shown.fill(*snapshot, selection, options.stepped);
     interpret(shown);
     if (changed_at_ms > 0) input_to_result_ms = now_ms() - changed_at_ms;
+    snapshot->memory = shown.options().allocator;
+    if (network::Timeline* timeline = snapshot->memory ? snapshot->memory->timeline() : nullptr)
+        snapshot->written = timeline->written();
     snapshot->outputs = outputs;
     snapshot->values = values_number;
     snapshot->pass = pass_number;

@@ -54,9 +54,11 @@ void Engine::Impl::take_up_network(Requests& requests) {
     std::unique_ptr<input::Source> opened;
 
     if (requests.mode) change.options.mode = *requests.mode;
+    if (requests.allocator) change.options.allocator = *requests.allocator;
     if (requests.side_limit) change.options.side_limit = *requests.side_limit;
     change.needs_plan = change.options.mode != old.options.mode ||
                         change.options.side_limit != old.options.side_limit ||
+                        change.options.allocator != old.options.allocator ||
                         (base == nullptr && (requests.model || requests.input || requests.frame));
     bool has_model = false;
     try {

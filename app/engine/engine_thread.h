@@ -25,6 +25,7 @@ struct Requests {
     input::FramePtr frame;
     int input_steps = 0;
     std::optional<network::Mode> mode;
+    std::optional<std::shared_ptr<network::Allocator>> allocator;
     std::optional<int> side_limit;
     std::vector<std::pair<std::string, std::string>> algorithms;  // layer, algorithm; one entry a layer
     std::optional<std::string> measure;
@@ -69,6 +70,7 @@ struct Engine::Impl {
     void plan(const Change& change);
     void pin_selection();
     bool pass();  // true: it was published
+    void run(Session& running, int arena);
     void first_pass();
     void poll_source();
     void take_error();
@@ -84,7 +86,8 @@ struct Engine::Impl {
     std::uint64_t taken_up() const;
 
     const EngineOptions options;
-    Context context;
+    const std::shared_ptr<Context> context_owner;
+    Context& context;
     ArenaExchange exchange;
 
     mutable std::mutex mutex;

@@ -98,8 +98,15 @@ struct Snapshot {
     std::uint64_t pass = 0;                      // rises by one each pass, over all models
     std::shared_ptr<const NetworkInfo> network;  // null before the first model is there
     int arena = 0;                               // which arena holds this pass
+    std::shared_ptr<network::Allocator> memory;  // of the arena; null: plain memory
+    // Value of memory's timeline from which on shaders may read this pass; 0: at once.
+    std::uint64_t written = 0;
     std::vector<const float*> host;      // per tensor: element 0 in host memory; null where unavailable
     std::vector<std::uint64_t> address;  // per tensor: what shaders read; 0 where unavailable
+    // Single values of one tensor where host memory is not there: offsets from its element 0, ascending.
+    int fetched_tensor = -1;
+    std::vector<std::int64_t> fetched_offsets;
+    std::vector<float> fetched_values;
     std::shared_ptr<const measure::PassTimes> times;
     input::FramePtr frame;
     input::SeenRegion seen;

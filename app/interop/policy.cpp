@@ -7,14 +7,20 @@ namespace {
 
 // Why CUDA and Vulkan can't share memory here; empty: they can.
 std::string obstacle(const Facts& facts) {
-    if (!facts.compute_uuid || !facts.vulkan_uuid)
+    const bool uuids = facts.compute_uuid && facts.vulkan_uuid;
+    if (!uuids && (facts.compute_pci.empty() || facts.vulkan_pci.empty()))
         return "it is not known whether " + facts.compute_device + " and " + facts.vulkan_device +
                " are the same GPU";
-    if (*facts.compute_uuid != *facts.vulkan_uuid)
+    if (!render::same_device({facts.compute_device, facts.compute_uuid, facts.compute_pci},
+                             {facts.vulkan_device, facts.vulkan_uuid, facts.vulkan_pci}))
         return "the network runs on " + facts.compute_device + " and the window on " + facts.vulkan_device;
     if (!facts.vulkan_exports)
-        return "the Vulkan driver of " + facts.vulkan_device + " exports no memory or timelines";
-    if (!facts.cuda_imports) return facts.compute_device + " imports no external memory or semaphores";
+        return "the Vulkan driver of " + facts.vulkan_device + " exports no memory or timelines" +
+               (facts.export_obstacle.empty() ? "" : ": " + facts.export_obstacle);
+    if (!facts.cuda_imports)
+        return facts.import_obstacle.empty()
+                   ? facts.compute_device + " imports no external memory or semaphores"
+                   : facts.import_obstacle;
     return {};
 }
 
@@ -51,6 +57,35 @@ Choice choose_interop(Request request, const Facts& facts) {
         throw Error(Status::not_supported, "--interop shared is not possible: " + why_not +
                                                "; use --interop staged, or the --device of the network");
     return {Mode::staged, why_not};
+}
+
+BackendChoice choose_backend(const std::string& backend, int device, const std::vector<DeviceInfo>& devices,
+                             const std::string& why_none) {
+    if (backend == "cpu") return {};
+    if (devices.empty()) {
+        if (backend == "cuda") throw Error(Status::not_supported, "--backend cuda: " + why_none);
+        return {Backend::cpu, 0, why_none};
+    }
+    if (device < 0) return {Backend::cuda, devices.front().number, {}};
+    std::string names;
+    for (const DeviceInfo& info : devices) {
+        if (info.number == device) return {Backend::cuda, device, {}};
+        names += (names.empty() ? "" : ", ") + std::to_string(info.number) + " (" + info.name + ")";
+    }
+    throw Error(Status::bad_parameter, "--device " + std::to_string(device) +
+                                           ": there is no such CUDA device; take one of " + names);
+}
+
+render::DeviceIdentity identity_of(const DeviceInfo& device) {
+    return {device.name, device.uuid, device.pci};
+}
+
+int device_of_window(int asked, const std::vector<DeviceInfo>& devices,
+                     const render::DeviceIdentity& drawing) {
+    if (asked >= 0) return asked;
+    for (const DeviceInfo& device : devices)
+        if (render::same_device(identity_of(device), drawing)) return device.number;
+    return devices.empty() ? 0 : devices.front().number;
 }
 
 }  // namespace convlens::interop

@@ -1,25 +1,20 @@
 // Order between compute and graphics: who may touch an arena's memory, and since when.
 //
-// The contract, the same for every backend:
-//  - A timeline owns its counter. Nobody passes in a value; each write takes the next one, so values rise
-//    strictly over all arenas, models and window sizes.
-//  - "Compute writes now" is the scope of a ComputeWrites: its constructor makes compute wait for the readers
-//    so far, its destructor makes the writes visible to readers that ask for `written()` afterwards. A scope
-//    left by an exception still signals: a reader never waits for a write that will not come.
-//  - The window's thread never waits for compute on the processor; it submits its refresh with
-//    `written()` as the value to wait for.
+// The contract of a timeline stands in app/network/timeline.h. Here:
+//  - The window's thread never waits for compute; it submits its refresh with `written()` of the pass that it
+//    shows as the value that the GPU waits for.
 //
 // The processor backend needs no semaphore: its kernels have returned when the scope ends, and submitting a
 // refresh makes host writes visible to the device. HostTimeline keeps the counter and waits for the readers'
 // fences (Renderer::end_refresh) on the engine's thread.
 //
-// A CUDA backend implements the same face:
-//  - begin_write: cudaWaitExternalSemaphoresAsync on the stream, for the value that graphics signals when its
-//    last reader of the arena is done; graphics has released the blocks to VK_QUEUE_FAMILY_EXTERNAL before.
-//  - end_write: cudaSignalExternalSemaphoresAsync with the value taken; graphics waits for it in
-//    vkQueueSubmit2 and acquires the blocks from VK_QUEUE_FAMILY_EXTERNAL.
-//  - The semaphore is Vulkan's, exported once as a file descriptor (which the import consumes) and destroyed
-//    after the import.
+// CudaTimeline queues both ways on the context's stream:
+//  - begin_write: compute waits for the value that graphics signals when its last reader of the arena is
+//  done;
+//    graphics has released the blocks to VK_QUEUE_FAMILY_EXTERNAL before.
+//  - end_write: compute signals the value taken; graphics waits for it in vkQueueSubmit2 and acquires the
+//    blocks from VK_QUEUE_FAMILY_EXTERNAL.
+//  - Both semaphores are Vulkan's, exported once as file descriptors.
 #pragma once
 
 #include <atomic>
@@ -28,31 +23,12 @@
 #include <mutex>
 #include <vector>
 
+#include "app/network/timeline.h"
+
 namespace convlens::interop {
 
-class Timeline {
-  public:
-    virtual ~Timeline() = default;
-    // The value that the last finished (host) or queued (CUDA) write signals; 0 before the first.
-    virtual std::uint64_t written() const = 0;
-
-  private:
-    friend class ComputeWrites;
-    virtual void begin_write() = 0;
-    virtual void end_write() noexcept = 0;
-};
-
-// The scope in which compute may write the arena.
-class ComputeWrites {
-  public:
-    explicit ComputeWrites(Timeline& timeline) : timeline_(timeline) { timeline_.begin_write(); }
-    ~ComputeWrites() { timeline_.end_write(); }
-    ComputeWrites(const ComputeWrites&) = delete;
-    ComputeWrites& operator=(const ComputeWrites&) = delete;
-
-  private:
-    Timeline& timeline_;
-};
+using network::ComputeWrites;
+using network::Timeline;
 
 // For kernels of the processor. One writer thread; add_reader from any thread between writes of the arena.
 class HostTimeline final : public Timeline {

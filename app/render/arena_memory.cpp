@@ -12,6 +12,20 @@ namespace {
 // One gibibyte: within the allocation limit of every device, and far above what one tensor needs.
 constexpr std::uint64_t block_limit = std::uint64_t{1} << 30;
 
+std::size_t largest_block_of(const Device& device) {
+    return static_cast<std::size_t>(std::min(block_limit, device.max_allocation()));
+}
+
+// In whole units of 256 bytes; throws for what the device does not give at once.
+std::size_t block_size(const Device& device, std::size_t bytes) {
+    if (bytes > largest_block_of(device))
+        throw Error(Status::runtime_failure,
+                    "A block of " + std::to_string(bytes) + " bytes is larger than the " +
+                        std::to_string(largest_block_of(device)) + " bytes that " + device.name() +
+                        " gives at once; use a smaller input or the lean mode");
+    return std::max<std::size_t>((bytes + 255) / 256 * 256, 256);
+}
+
 class ArenaMemory final : public network::Allocator {
   public:
     ArenaMemory(std::shared_ptr<Device> device, std::shared_ptr<ArenaBook> book, bool staged)
@@ -20,21 +34,13 @@ class ArenaMemory final : public network::Allocator {
     }
 
     network::Block allocate(std::size_t bytes, const char* label) override {
-        if (bytes > largest_block())
-            throw Error(Status::runtime_failure,
-                        "A block of " + std::to_string(bytes) + " bytes is larger than the " +
-                            std::to_string(largest_block()) + " bytes that " + device_->name() +
-                            " gives at once; use a smaller input or the lean mode");
-        const std::size_t size = std::max<std::size_t>((bytes + 255) / 256 * 256, 256);
+        const std::size_t size = block_size(*device_, bytes);
         auto block = std::make_shared<ArenaBlock>();
-        block->memory =
-            Buffer(*device_,
-                   {.bytes = size,
-                    .usage = VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                             VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
-                    .cached = true,
-                    .viewer = false,
-                    .name = label != nullptr ? label : "arena"});
+        block->memory = Buffer(*device_, {.bytes = size,
+                                          .usage = arena_usage,
+                                          .cached = true,
+                                          .viewer = false,
+                                          .name = label != nullptr ? label : "arena"});
         if (staged_)
             block->copy = Buffer(
                 *device_,
@@ -58,9 +64,7 @@ class ArenaMemory final : public network::Allocator {
         if (block.handle != 0) book_->remove(block.handle);
     }
 
-    std::size_t largest_block() const override {
-        return static_cast<std::size_t>(std::min(block_limit, device_->max_allocation()));
-    }
+    std::size_t largest_block() const override { return largest_block_of(*device_); }
 
     const char* name() const override { return name_.c_str(); }
 
@@ -71,9 +75,75 @@ class ArenaMemory final : public network::Allocator {
     std::string name_;
 };
 
-}  // namespace
+class ArenaSharing final : public Sharing {
+  public:
+    ArenaSharing(std::shared_ptr<Device> device, std::shared_ptr<ArenaBook> book)
+        : device_(std::move(device)), book_(std::move(book)) {}
 
-namespace {
+    const DeviceIdentity& identity() const override { return device_->identity(); }
+    const std::string& obstacle() const override { return device_->export_obstacle(); }
+    std::size_t largest_block() const override { return largest_block_of(*device_); }
+
+    Block export_block(std::size_t bytes, const char* label) override {
+        check_exports();
+        auto block = std::make_shared<ArenaBlock>();
+        block->external = true;
+        block->memory = Buffer(*device_, {.bytes = block_size(*device_, bytes),
+                                          .usage = arena_usage,
+                                          .exported = true,
+                                          .viewer = false,
+                                          .name = label != nullptr ? label : "arena"});
+        FileDescriptor fd(block->memory.export_fd());
+        Block result = add(std::move(block));
+        result.fd = std::move(fd);
+        return result;
+    }
+
+    Block mirror_block(std::size_t bytes, const char* label, Fetch fetch) override {
+        auto block = std::make_shared<ArenaBlock>();
+        block->is_mirror = true;
+        block->fetch = std::move(fetch);
+        block->memory = Buffer(*device_, {.bytes = block_size(*device_, bytes),
+                                          .usage = arena_usage,
+                                          .cached = true,
+                                          .viewer = false,
+                                          .name = label != nullptr ? label : "mirror"});
+        return add(std::move(block));
+    }
+
+    void release(std::uint64_t handle) noexcept override {
+        if (handle != 0) book_->remove(handle);
+    }
+
+    FileDescriptor export_written() override {
+        check_exports();
+        return FileDescriptor(device_->written().export_fd());
+    }
+    FileDescriptor export_read() override {
+        check_exports();
+        return FileDescriptor(device_->timeline().export_fd());
+    }
+    void signal_written(std::uint64_t value) noexcept override { device_->written().signal(value); }
+
+  private:
+    void check_exports() const {
+        if (!obstacle().empty())
+            throw Error(Status::not_supported, device_->name() + " shares no memory: " + obstacle());
+    }
+
+    Block add(std::shared_ptr<ArenaBlock> block) {
+        block->views = std::make_unique<ValueViews>(*device_, block->memory.handle(), block->memory.bytes());
+        Block result;
+        result.address = block->address();
+        result.bytes = static_cast<std::size_t>(block->memory.allocation_bytes());
+        result.mapped = block->memory.mapped();
+        result.handle = book_->add(std::move(block));
+        return result;
+    }
+
+    std::shared_ptr<Device> device_;
+    std::shared_ptr<ArenaBook> book_;
+};
 
 VkDescriptorSetLayout make_values_layout(Device& device) {
     const VkDescriptorSetLayoutBinding binding{.binding = 0,
@@ -166,6 +236,10 @@ void ArenaBook::remove(std::uint64_t handle) noexcept {
     if (entry == by_address_.end()) return;
     std::shared_ptr<ArenaBlock> block = std::move(entry->second);
     by_address_.erase(entry);
+    if (block->is_mirror) {
+        const std::lock_guard fetch_lock(block->fetch_mutex);
+        block->fetch = nullptr;
+    }
     Timeline& timeline = device_->timeline();
     if (recording_)
         device_->defer(std::move(block));
@@ -198,6 +272,10 @@ std::uint64_t ArenaBook::bytes() const {
     std::uint64_t sum = 0;
     for (const auto& [address, block] : by_address_) sum += block->memory.bytes();
     return sum;
+}
+
+std::shared_ptr<Sharing> make_sharing(std::shared_ptr<Device> device, std::shared_ptr<ArenaBook> book) {
+    return std::make_shared<ArenaSharing>(std::move(device), std::move(book));
 }
 
 std::shared_ptr<network::Allocator> arena_memory(std::shared_ptr<Device> device,

@@ -1,6 +1,7 @@
-// The arena's memory where graphics can see it: blocks that processor kernels write through a pointer and
-// shaders read through a device address. The book of blocks lets the tile pass refuse an address that no
-// block holds, and keeps a released block until the refresh that reads it is done.
+// The arena's memory where graphics can see it: blocks that processor kernels write through a pointer, or
+// that another API writes through an import, and shaders read through a device address. The book of blocks
+// lets the tile pass refuse an address that no block holds, and keeps a released block until the refresh that
+// reads it is done.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "app/network/allocator.h"
 #include "app/render/resources.h"
+#include "app/render/sharing.h"
 
 namespace convlens::render {
 
@@ -45,9 +47,15 @@ class ValueViews {
 };
 
 struct ArenaBlock {
-    Buffer memory;                      // mapped; what kernels write
-    Buffer copy;                        // staged only: what shaders read
+    Buffer memory;                      // mapped, or exported
+    Buffer copy;                        // staged by the processor only: what shaders read
     std::unique_ptr<ValueViews> views;  // of what shaders read
+    bool external = false;              // another API owns it between refreshes
+    // Mirrors only, of memory that shaders can't see. Held while it is called, and while it is taken away.
+    std::mutex fetch_mutex;
+    Sharing::Fetch fetch;
+    bool is_mirror = false;
+    std::uint64_t last_read = 0;  // mirrors: the refresh that reads it; window thread
     std::uint64_t address() const { return copy ? copy.address() : memory.address(); }
 };
 
@@ -73,7 +81,11 @@ class ArenaBook {
     bool recording_ = false;
 };
 
-// `staged`: shaders read a second buffer, to which each refresh copies what it shows.
+// The graphics half of interop with an API that computes on a GPU.
+std::shared_ptr<Sharing> make_sharing(std::shared_ptr<Device> device, std::shared_ptr<ArenaBook> book);
+
+// For kernels of the processor. `staged`: shaders read a second buffer, to which each refresh copies what it
+// shows.
 std::shared_ptr<network::Allocator> arena_memory(std::shared_ptr<Device> device,
                                                  std::shared_ptr<ArenaBook> book, bool staged);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdio>
 #include <cstring>
 
 #include "convlens/error.h"
@@ -78,6 +79,59 @@ std::string version_text(std::uint32_t version) {
            std::to_string(VK_API_VERSION_MINOR(version));
 }
 
+// As CUDA writes it: "0000:01:00.0".
+std::string pci_text(const VkPhysicalDevicePCIBusInfoPropertiesEXT& pci) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%04x:%02x:%02x.%x", pci.pciDomain, pci.pciBus, pci.pciDevice,
+                  pci.pciFunction);
+    return text;
+}
+
+DeviceIdentity identity_of(VkPhysicalDevice device) {
+    VkPhysicalDevicePCIBusInfoPropertiesEXT pci{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT};
+    const bool has_pci = has_extension(device, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME);
+    VkPhysicalDeviceIDProperties id{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES,
+                                    .pNext = has_pci ? &pci : nullptr};
+    VkPhysicalDeviceProperties2 properties{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                           .pNext = &id};
+    vkGetPhysicalDeviceProperties2(device, &properties);
+    DeviceIdentity identity;
+    identity.name = properties.properties.deviceName;
+    std::memcpy(identity.uuid.emplace().data(), id.deviceUUID, VK_UUID_SIZE);
+    if (has_pci) identity.pci = pci_text(pci);
+    return identity;
+}
+
+constexpr const char* export_extensions[] = {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
+                                             VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME};
+
+// Why a device exports no memory or timelines as file descriptors; empty: it does.
+std::string obstacle_to_export(VkPhysicalDevice device) {
+    for (const char* name : export_extensions)
+        if (!has_extension(device, name)) return std::string("it has no ") + name;
+    const VkPhysicalDeviceExternalBufferInfo buffer{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
+        .usage = arena_usage,
+        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalBufferProperties memory{.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
+    vkGetPhysicalDeviceExternalBufferProperties(device, &buffer, &memory);
+    if ((memory.externalMemoryProperties.externalMemoryFeatures &
+         VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) == 0)
+        return "it exports no buffers";
+    const VkSemaphoreTypeCreateInfo type{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                         .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    const VkPhysicalDeviceExternalSemaphoreInfo timeline{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
+        .pNext = &type,
+        .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalSemaphoreProperties semaphore{.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
+    vkGetPhysicalDeviceExternalSemaphoreProperties(device, &timeline, &semaphore);
+    if ((semaphore.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) == 0)
+        return "it exports no timeline semaphores";
+    return {};
+}
+
 DeviceCandidate judge(VkPhysicalDevice device, VkSurfaceKHR surface) {
     VkPhysicalDeviceProperties properties;
     vkGetPhysicalDeviceProperties(device, &properties);
@@ -87,6 +141,7 @@ DeviceCandidate judge(VkPhysicalDevice device, VkSurfaceKHR surface) {
         candidate.rejected = "it has Vulkan " + version_text(properties.apiVersion) + ", 1.3 is needed";
         return candidate;
     }
+    candidate.identity = identity_of(device);
     candidate.rejected = missing_feature(device);
     if (!candidate.rejected.empty()) return candidate;
     const int family = queue_family(device, surface);
@@ -107,7 +162,10 @@ std::string list_text(const std::vector<DeviceCandidate>& candidates) {
     return text;
 }
 
-const DeviceCandidate& choose(const std::vector<DeviceCandidate>& candidates, int number) {
+}  // namespace
+
+const DeviceCandidate& choose_candidate(const std::vector<DeviceCandidate>& candidates, int number,
+                                        const std::vector<DeviceIdentity>& wanted_devices) {
     const std::string remedy = "; install mesa-vulkan-drivers for a device on the processor";
     if (candidates.empty()) throw Error(Status::not_supported, "No Vulkan device was found" + remedy);
     if (number >= 0) {
@@ -121,6 +179,9 @@ const DeviceCandidate& choose(const std::vector<DeviceCandidate>& candidates, in
                                                    "; choose one of " + list_text(candidates));
         return wanted;
     }
+    for (const DeviceIdentity& identity : wanted_devices)
+        for (const DeviceCandidate& candidate : candidates)
+            if (candidate.rejected.empty() && same_device(candidate.identity, identity)) return candidate;
     const DeviceCandidate* best = nullptr;
     for (const DeviceCandidate& candidate : candidates)
         if (candidate.rejected.empty() && (best == nullptr || candidate.preference > best->preference))
@@ -129,8 +190,6 @@ const DeviceCandidate& choose(const std::vector<DeviceCandidate>& candidates, in
         throw Error(Status::not_supported, "No Vulkan device can be used: " + list_text(candidates) + remedy);
     return *best;
 }
-
-}  // namespace
 
 std::vector<DeviceCandidate> device_candidates(VkInstance instance, VkSurfaceKHR surface) {
     std::uint32_t count = 0;
@@ -142,12 +201,13 @@ std::vector<DeviceCandidate> device_candidates(VkInstance instance, VkSurfaceKHR
     return candidates;
 }
 
-Device::Device(std::shared_ptr<Instance> instance, VkSurfaceKHR surface, int number)
+Device::Device(std::shared_ptr<Instance> instance, VkSurfaceKHR surface, int number,
+               const std::vector<DeviceIdentity>& wanted)
     : instance_(std::move(instance)) {
     const std::vector<DeviceCandidate> candidates = device_candidates(instance_->handle(), surface);
-    create(choose(candidates, number), surface != VK_NULL_HANDLE);
+    create(choose_candidate(candidates, number, wanted), surface != VK_NULL_HANDLE);
     try {
-        timeline_ = std::make_unique<Timeline>(handle_);
+        timeline_ = std::make_unique<Timeline>(handle_, export_obstacle_.empty());
     } catch (...) {
         vkDestroyDevice(handle_, nullptr);
         throw;
@@ -159,6 +219,9 @@ void Device::create(const DeviceCandidate& candidate, bool swapchain) {
     physical_ = candidate.handle;
     family_ = candidate.family;
     name_ = candidate.name;
+    identity_ = candidate.identity;
+    export_obstacle_ = obstacle_to_export(physical_);
+    has_budget_ = has_extension(physical_, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     VkPhysicalDeviceVulkan11Properties v11{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
     VkPhysicalDeviceProperties2 properties{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
                                            .pNext = &v11};
@@ -184,13 +247,17 @@ void Device::create(const DeviceCandidate& candidate, bool swapchain) {
                                         .queueFamilyIndex = family_,
                                         .queueCount = 1,
                                         .pQueuePriorities = &priority};
-    const char* extension = VK_KHR_SWAPCHAIN_EXTENSION_NAME;
+    std::vector<const char*> extensions;
+    if (swapchain) extensions.push_back(VK_KHR_SWAPCHAIN_EXTENSION_NAME);
+    if (has_budget_) extensions.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    if (export_obstacle_.empty())
+        for (const char* name : export_extensions) extensions.push_back(name);
     const VkDeviceCreateInfo info{.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                   .pNext = &features.core,
                                   .queueCreateInfoCount = 1,
                                   .pQueueCreateInfos = &queue,
-                                  .enabledExtensionCount = swapchain ? 1u : 0u,
-                                  .ppEnabledExtensionNames = &extension};
+                                  .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
+                                  .ppEnabledExtensionNames = extensions.data()};
     check(vkCreateDevice(physical_, &info, nullptr, &handle_),
           ("Opening the Vulkan device " + name_).c_str());
     vkGetDeviceQueue(handle_, family_, 0, &queue_);
@@ -200,6 +267,7 @@ Device::~Device() {
     if (handle_ == VK_NULL_HANDLE) return;
     (void)vkDeviceWaitIdle(handle_);
     deferred_.clear();
+    written_.reset();
     timeline_.reset();
     vkDestroyDevice(handle_, nullptr);
 }
@@ -223,26 +291,58 @@ std::uint32_t Device::memory_type(std::uint32_t bits, VkMemoryPropertyFlags requ
     return static_cast<std::uint32_t>(best);
 }
 
-std::uint64_t Device::submit(VkCommandBuffer commands, BinarySemaphores semaphores) {
-    const VkSemaphoreSubmitInfo wait{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-                                     .semaphore = semaphores.wait,
-                                     .stageMask = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT};
+Timeline& Device::written() {
+    const std::lock_guard lock(written_mutex_);
+    if (written_ == nullptr) {
+        written_ = std::make_unique<Timeline>(handle_, export_obstacle_.empty());
+        set_name(VK_OBJECT_TYPE_SEMAPHORE, reinterpret_cast<std::uint64_t>(written_->semaphore()), "passes");
+    }
+    return *written_;
+}
+
+std::pair<std::uint64_t, std::uint64_t> Device::memory_budget() const {
+    if (!has_budget_) return {0, 0};
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+    VkPhysicalDeviceMemoryProperties2 memory{.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2,
+                                             .pNext = &budget};
+    vkGetPhysicalDeviceMemoryProperties2(physical_, &memory);
+    std::pair<std::uint64_t, std::uint64_t> sum{0, 0};
+    for (std::uint32_t i = 0; i < memory.memoryProperties.memoryHeapCount; ++i) {
+        if ((memory.memoryProperties.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) == 0) continue;
+        sum.first += budget.heapUsage[i];
+        sum.second += budget.heapBudget[i];
+    }
+    return sum;
+}
+
+std::uint64_t Device::submit(VkCommandBuffer commands, SubmitSemaphores semaphores) {
+    const auto info_of = [](VkSemaphore semaphore, std::uint64_t value, VkPipelineStageFlags2 stage) {
+        return VkSemaphoreSubmitInfo{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                     .semaphore = semaphore,
+                                     .value = value,
+                                     .stageMask = stage};
+    };
     const std::uint64_t value = timeline_->peek_next();
-    const VkSemaphoreSubmitInfo signals[2] = {{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-                                               .semaphore = timeline_->semaphore(),
-                                               .value = value,
-                                               .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT},
-                                              {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-                                               .semaphore = semaphores.signal,
-                                               .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT}};
+    VkSemaphoreSubmitInfo waits[2], signals[2];
+    std::uint32_t wait_count = 0, signal_count = 0;
+    if (semaphores.acquired != VK_NULL_HANDLE)
+        waits[wait_count++] =
+            info_of(semaphores.acquired, 0, VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT);
+    if (semaphores.written > 0)
+        waits[wait_count++] =
+            info_of(written().semaphore(), semaphores.written, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
+    signals[signal_count++] = info_of(timeline_->semaphore(), value, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    if (semaphores.drawn != VK_NULL_HANDLE)
+        signals[signal_count++] = info_of(semaphores.drawn, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     const VkCommandBufferSubmitInfo buffer{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                            .commandBuffer = commands};
     const VkSubmitInfo2 info{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                             .waitSemaphoreInfoCount = semaphores.wait != VK_NULL_HANDLE ? 1u : 0u,
-                             .pWaitSemaphoreInfos = &wait,
+                             .waitSemaphoreInfoCount = wait_count,
+                             .pWaitSemaphoreInfos = waits,
                              .commandBufferInfoCount = 1,
                              .pCommandBufferInfos = &buffer,
-                             .signalSemaphoreInfoCount = semaphores.signal != VK_NULL_HANDLE ? 2u : 1u,
+                             .signalSemaphoreInfoCount = signal_count,
                              .pSignalSemaphoreInfos = signals};
     check(vkQueueSubmit2(queue_, 1, &info, VK_NULL_HANDLE), "Submitting a refresh to the GPU");
     return timeline_->take_next();

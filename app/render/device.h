@@ -11,10 +11,16 @@
 #include <vector>
 
 #include "app/render/instance.h"
+#include "app/render/sharing.h"
 #include "app/render/timeline.h"
 #include "app/render/vulkan.h"
 
 namespace convlens::render {
+
+// How the blocks of an arena are used.
+inline constexpr VkBufferUsageFlags arena_usage =
+    VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+    VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
 
 // What a device must have, and why one was not taken.
 struct DeviceCandidate {
@@ -23,20 +29,29 @@ struct DeviceCandidate {
     std::string rejected;  // empty: suitable
     std::uint32_t family = 0;
     int preference = 0;  // GPUs before software
+    DeviceIdentity identity;
 };
 
 // In the order that Vulkan lists them. `surface` may be null.
 std::vector<DeviceCandidate> device_candidates(VkInstance instance, VkSurfaceKHR surface);
 
-struct BinarySemaphores {  // of a swapchain; null where there is none
-    VkSemaphore wait = VK_NULL_HANDLE, signal = VK_NULL_HANDLE;
+// The candidate with this number, or with -1 the suitable one that stands for the first of `wanted` that has
+// one, or the best. Throws Error(not_supported) with the reason for each device, Error(bad_parameter) for a
+// number that there is not.
+const DeviceCandidate& choose_candidate(const std::vector<DeviceCandidate>& candidates, int number,
+                                        const std::vector<DeviceIdentity>& wanted);
+
+struct SubmitSemaphores {
+    VkSemaphore acquired = VK_NULL_HANDLE,
+                drawn = VK_NULL_HANDLE;  // of a swapchain; null where there is none
+    std::uint64_t written = 0;  // of the timeline that compute signals: shaders wait for it; 0: for nothing
 };
 
 class Device {
   public:
-    // `number` in the order that Vulkan lists, -1: the best. Throws Error(not_supported) with the reason for
-    // each device.
-    Device(std::shared_ptr<Instance> instance, VkSurfaceKHR surface, int number);
+    // As choose_candidate.
+    Device(std::shared_ptr<Instance> instance, VkSurfaceKHR surface, int number,
+           const std::vector<DeviceIdentity>& wanted = {});
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -52,13 +67,20 @@ class Device {
     std::string text() const { return text_; }  // "llvmpipe (LLVM 15.0.6, 256 bits), Vulkan 1.3"
     bool has_timestamps() const { return has_timestamps_; }
     Timeline& timeline() { return *timeline_; }
+    const DeviceIdentity& identity() const { return identity_; }
+    // Why no memory or timelines are exported; empty: they are.
+    const std::string& export_obstacle() const { return export_obstacle_; }
+    // The timeline that another API signals when it has written; made when first asked for.
+    Timeline& written();
+    // Memory of the device's own heaps that this program uses, and may use; {0, 0}: not known.
+    std::pair<std::uint64_t, std::uint64_t> memory_budget() const;
 
     // A memory type of `bits` with all `required` and the most of `preferred` flags; throws
     // Error(runtime_failure).
     std::uint32_t memory_type(std::uint32_t bits, VkMemoryPropertyFlags required,
                               VkMemoryPropertyFlags preferred) const;
     // Submits and returns the value of the timeline that says it is done. One thread only.
-    std::uint64_t submit(VkCommandBuffer commands, BinarySemaphores semaphores = {});
+    std::uint64_t submit(VkCommandBuffer commands, SubmitSemaphores semaphores = {});
     // Throws Error when the device is lost.
     void wait(std::uint64_t value);
 
@@ -86,7 +108,12 @@ class Device {
     std::uint64_t max_allocation_ = 0;
     bool has_timestamps_ = false;
     std::string name_, text_;
+    DeviceIdentity identity_;
+    std::string export_obstacle_;
+    bool has_budget_ = false;
     std::unique_ptr<Timeline> timeline_;
+    std::mutex written_mutex_;
+    std::unique_ptr<Timeline> written_;
     std::mutex deferred_mutex_;
     std::vector<std::pair<std::uint64_t, std::shared_ptr<void>>> deferred_;
     std::atomic<std::uint64_t> viewer_bytes_{0};

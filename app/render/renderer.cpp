@@ -28,8 +28,7 @@ constexpr float offscreen_step = 1.0f / 60.0f;
 
 class VulkanRenderer final : public Renderer {
   public:
-    explicit VulkanRenderer(const RendererOptions& options)
-        : staged_(options.staged), width_(options.width), height_(options.height) {
+    explicit VulkanRenderer(const RendererOptions& options) : width_(options.width), height_(options.height) {
         std::vector<const char*> extensions;
         if (options.window) {
             window_ = std::make_unique<Window>(options.title, options.width, options.height);
@@ -38,9 +37,10 @@ class VulkanRenderer final : public Renderer {
         instance_ = std::make_shared<Instance>(extensions, options.validation, options.verbose);
         if (window_) window_->make_surface(instance_);
         device_ = std::make_shared<Device>(instance_, window_ ? window_->surface() : VK_NULL_HANDLE,
-                                           options.device);
+                                           options.device, options.wanted_devices);
         book_ = std::make_shared<ArenaBook>(device_);
-        arena_ = arena_memory(device_, book_, staged_);
+        for (const bool staged : {false, true}) arenas_[staged] = arena_memory(device_, book_, staged);
+        sharing_ = make_sharing(device_, book_);
         pool_ = std::make_unique<DescriptorPool>(*device_);
         store_ = std::make_unique<CanvasStore>(*device_, *pool_, book_);
         if (window_) swapchain_ = std::make_unique<Swapchain>(*device_, window_->surface());
@@ -59,7 +59,12 @@ class VulkanRenderer final : public Renderer {
     }
 
     std::string device_text() const override { return device_->text(); }
-    std::shared_ptr<network::Allocator> arena_allocator() override { return arena_; }
+    std::shared_ptr<network::Allocator> arena_allocator(bool staged) override { return arenas_[staged]; }
+    const DeviceIdentity& identity() const override { return device_->identity(); }
+    std::shared_ptr<Sharing> sharing() override { return sharing_; }
+    std::pair<std::uint64_t, std::uint64_t> memory_budget() const override {
+        return device_->memory_budget();
+    }
     std::uint64_t memory_bytes() const override { return device_->viewer_bytes().load(); }
 
     std::uint64_t atlas(const char* slot, int width, int height) override {
@@ -79,7 +84,8 @@ class VulkanRenderer final : public Renderer {
 
     void upload_fonts() override;
     bool begin_refresh() override;
-    std::function<void()> end_refresh(const ImDrawData* draw_data) override;
+    std::function<void()> end_refresh(const ImDrawData* draw_data, std::uint64_t written) override;
+    std::uint64_t last_read() const override { return last_read_; }
     void resize(int width, int height) override;
     int width() const override { return width_; }
     int height() const override { return height_; }
@@ -106,7 +112,7 @@ class VulkanRenderer final : public Renderer {
         ui_->record(commands, last_, target.width, target.height);
         vkCmdEndRendering(commands);
     }
-    void record_atlases(VkCommandBuffer commands);
+    bool record_atlases(VkCommandBuffer commands);  // true: they read memory of another API
     void record_window(VkCommandBuffer commands, const ImDrawData* data,
                        std::optional<std::uint32_t> picture);
     // Presents a picture that could not be drawn, so that the window stays usable after an error.
@@ -119,7 +125,8 @@ class VulkanRenderer final : public Renderer {
     std::unique_ptr<Window> window_;
     std::shared_ptr<Device> device_;
     std::shared_ptr<ArenaBook> book_;
-    std::shared_ptr<network::Allocator> arena_;
+    std::array<std::shared_ptr<network::Allocator>, 2> arenas_;  // plain, staged
+    std::shared_ptr<Sharing> sharing_;
     std::unique_ptr<DescriptorPool> pool_;
     std::unique_ptr<CanvasStore> store_;
     std::unique_ptr<Swapchain> swapchain_;
@@ -127,8 +134,8 @@ class VulkanRenderer final : public Renderer {
     std::unique_ptr<UiPass> ui_;
     std::array<std::unique_ptr<Frame>, frames_in_flight> frames_;
 
-    bool staged_;
     int width_, height_;
+    std::uint64_t last_read_ = 0;
     std::uint64_t refresh_ = 0;
     bool frame_waited_ = false;
     std::vector<ClearRect> clears_;
@@ -191,13 +198,15 @@ bool VulkanRenderer::begin_refresh() {
     return open;
 }
 
-void VulkanRenderer::record_atlases(VkCommandBuffer commands) {
+bool VulkanRenderer::record_atlases(VkCommandBuffer commands) {
     const bool any = store_->has_pending();
     if (any) frame().stamp(Frame::atlas_begin);
     const TileFigures figures = store_->record(commands, frame().staging, frame().tiles);
     if (any) frame().stamp(Frame::atlas_end);
     figures_.upload_bytes += figures.uploaded_bytes;
     figures_.copied_bytes += figures.copied_bytes;
+    figures_.fetch_ms += figures.fetch_ms;
+    return figures.reads_external;
 }
 
 void VulkanRenderer::record_window(VkCommandBuffer commands, const ImDrawData* data,
@@ -233,16 +242,18 @@ void VulkanRenderer::give_back(std::uint32_t picture) {
     frame_waited_ = false;
 }
 
-std::function<void()> VulkanRenderer::end_refresh(const ImDrawData* draw_data) {
+std::function<void()> VulkanRenderer::end_refresh(const ImDrawData* draw_data, std::uint64_t written) {
     const Clock::time_point start = Clock::now();
     if (!frame_waited_) (void)frame().wait();
     figures_.upload_bytes = figures_.copied_bytes = 0;
+    figures_.fetch_ms = 0;
+    last_read_ = 0;
     book_->begin_recording();
     // The block of an arena that was found while recording stays until this refresh is done.
     const std::unique_ptr<ArenaBook, void (*)(ArenaBook*)> recording(
         book_.get(), [](ArenaBook* book) { book->end_recording(); });
     const VkCommandBuffer commands = frame().begin();
-    record_atlases(commands);
+    const bool external = record_atlases(commands);
     std::optional<std::uint32_t> picture;
     if (swapchain_ && !window_->is_minimised())
         picture = swapchain_->acquire(width_, height_, frame().acquired);
@@ -253,9 +264,11 @@ std::function<void()> VulkanRenderer::end_refresh(const ImDrawData* draw_data) {
         throw;
     }
     frame().end();
-    const BinarySemaphores semaphores =
-        picture ? BinarySemaphores{frame().acquired, swapchain_->drawn(*picture)} : BinarySemaphores{};
+    SubmitSemaphores semaphores;
+    if (picture) semaphores = {frame().acquired, swapchain_->drawn(*picture)};
+    if (external) semaphores.written = written;
     const std::uint64_t value = frame().value = device_->submit(commands, semaphores);
+    if (external) last_read_ = value;
     if (picture) swapchain_->present(*picture);
     ++refresh_;
     frame_waited_ = false;

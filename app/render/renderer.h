@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/network/allocator.h"
 #include "app/render/canvas.h"
+#include "app/render/sharing.h"
 
 struct ImDrawData;
 
@@ -21,8 +23,10 @@ struct RendererOptions {
     std::string title = "ConvLens";
     bool validation = false;  // core and synchronisation validation, if the layers are installed
     bool verbose = false;     // validation messages also go to standard error
-    bool staged = false;      // the arena is copied for display instead of shared (interop "staged")
-    int device = -1;  // number in the order that Vulkan lists; -1: first suitable, GPUs before software
+    int device = -1;          // number in the order that Vulkan lists; -1: as below
+    // The suitable device that stands for the first of these that has one; else the first suitable, GPUs
+    // before software.
+    std::vector<DeviceIdentity> wanted_devices;
 };
 
 struct RefreshFigures {
@@ -31,6 +35,7 @@ struct RefreshFigures {
     double gpu_atlas_ms = -1;        // the atlases
     std::uint64_t upload_bytes = 0;  // of the last refresh: vertices, pictures, fonts
     std::uint64_t copied_bytes = 0;  // of the last refresh: activations copied for display (staged only)
+    double fetch_ms = 0;             // of the last refresh: the wait for copies from a GPU (staged only)
     std::uint64_t validation_messages = 0;  // since the start
 };
 
@@ -42,9 +47,14 @@ class Renderer : public Canvas {
     ~Renderer() override = default;
 
     virtual std::string device_text() const = 0;  // "llvmpipe (LLVM 15.0.6, 256 bits), Vulkan 1.3"
-    // Memory that processor kernels write and shaders read: interop "host". Outlives the renderer's windows,
-    // not the renderer.
-    virtual std::shared_ptr<network::Allocator> arena_allocator() = 0;
+    virtual const DeviceIdentity& identity() const = 0;
+    // Memory that processor kernels write and shaders read: interop "host"; or, staged, that each refresh
+    // copies what it shows from. Outlives the renderer's windows, not the renderer.
+    virtual std::shared_ptr<network::Allocator> arena_allocator(bool staged = false) = 0;
+    // For an API that computes on a GPU. As long-lived.
+    virtual std::shared_ptr<Sharing> sharing() = 0;
+    // Memory of the device's own heaps that this program uses, and may use; {0, 0}: not known.
+    virtual std::pair<std::uint64_t, std::uint64_t> memory_budget() const = 0;
     virtual std::uint64_t memory_bytes()
         const = 0;  // the viewer's own device memory: targets, atlases, buffers
 
@@ -55,7 +65,11 @@ class Renderer : public Canvas {
     virtual bool begin_refresh() = 0;
     // Draws and submits (and presents). Returns a fence: a function that returns when the GPU has finished
     // this refresh, callable from any thread, at any later time, also after the renderer has resized.
-    virtual std::function<void()> end_refresh(const ImDrawData* draw_data) = 0;
+    // Shaders that read memory of another API wait on the GPU until that has signalled `written`.
+    virtual std::function<void()> end_refresh(const ImDrawData* draw_data, std::uint64_t written = 0) = 0;
+    // The value of Sharing::export_read() that the last refresh signals when it is done; 0 when it reads no
+    // memory of another API.
+    virtual std::uint64_t last_read() const = 0;
     virtual void resize(int width, int height) = 0;  // off-screen target, or the window
     virtual int width() const = 0;
     virtual int height() const = 0;

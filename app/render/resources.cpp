@@ -9,61 +9,98 @@
 namespace convlens::render {
 namespace {
 
-VkDeviceMemory allocate(Device& device, const VkMemoryRequirements& needs, VkMemoryPropertyFlags required,
-                        VkMemoryPropertyFlags preferred, bool addressed, const char* name) {
-    const std::uint32_t type = device.memory_type(needs.memoryTypeBits, required, preferred);
-    const VkMemoryAllocateFlagsInfo flags{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
-                                          .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+struct MemoryWish {
+    VkMemoryPropertyFlags required = 0, preferred = 0;
+    bool addressed = false;
+    VkBuffer exported = VK_NULL_HANDLE;  // the one buffer that an exported allocation is for
+    const char* name = "";
+};
+
+VkDeviceMemory allocate_memory(Device& device, const VkMemoryRequirements& needs, const MemoryWish& wish) {
+    const std::uint32_t type = device.memory_type(needs.memoryTypeBits, wish.required, wish.preferred);
+    const VkMemoryDedicatedAllocateInfo dedicated{.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
+                                                  .buffer = wish.exported};
+    const VkExportMemoryAllocateInfo for_export{.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+                                                .pNext = &dedicated,
+                                                .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkMemoryAllocateFlagsInfo flags{
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+        .pNext = wish.exported != VK_NULL_HANDLE ? &for_export : nullptr,
+        .flags = wish.addressed ? VkMemoryAllocateFlags(VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT) : 0};
     const VkMemoryAllocateInfo info{.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                    .pNext = addressed ? &flags : nullptr,
+                                    .pNext = &flags,
                                     .allocationSize = needs.size,
                                     .memoryTypeIndex = type};
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    const std::string what =
-        "Allocating " + std::to_string(needs.size) + " bytes on " + device.name() + " for '" + name + "'";
+    const std::string what = "Allocating " + std::to_string(needs.size) + " bytes on " + device.name() +
+                             " for '" + wish.name + "'";
     check(vkAllocateMemory(device.handle(), &info, nullptr, &memory), what.c_str());
-    device.set_name(VK_OBJECT_TYPE_DEVICE_MEMORY, reinterpret_cast<std::uint64_t>(memory), name);
+    device.set_name(VK_OBJECT_TYPE_DEVICE_MEMORY, reinterpret_cast<std::uint64_t>(memory), wish.name);
     return memory;
 }
 
 }  // namespace
 
+void Buffer::allocate(const BufferSpec& spec) {
+    VkMemoryRequirements needs;
+    vkGetBufferMemoryRequirements(device_->handle(), handle_, &needs);
+    MemoryWish wish;
+    wish.addressed = (spec.usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) != 0;
+    wish.name = spec.name;
+    if (spec.exported) {
+        wish.required = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+        wish.exported = handle_;
+    } else {
+        if (spec.mapped)
+            wish.required = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+        wish.preferred =
+            spec.cached ? VK_MEMORY_PROPERTY_HOST_CACHED_BIT : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    }
+    memory_ = allocate_memory(*device_, needs, wish);
+    allocated_ = needs.size;
+    check(vkBindBufferMemory(device_->handle(), handle_, memory_, 0), "Binding a buffer's memory");
+    if (spec.viewer) {
+        counted_ = needs.size;
+        device_->viewer_bytes() += counted_;
+    }
+    if (spec.mapped && !spec.exported) {
+        void* data = nullptr;
+        check(vkMapMemory(device_->handle(), memory_, 0, VK_WHOLE_SIZE, 0, &data), "Mapping a buffer");
+        mapped_ = static_cast<std::byte*>(data);
+    }
+    if (wish.addressed) {
+        const VkBufferDeviceAddressInfo address{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                                .buffer = handle_};
+        address_ = vkGetBufferDeviceAddress(device_->handle(), &address);
+    }
+}
+
 Buffer::Buffer(Device& device, const BufferSpec& spec) : device_(&device), bytes_(spec.bytes) {
+    const VkExternalMemoryBufferCreateInfo for_export{
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     const VkBufferCreateInfo info{.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                  .pNext = spec.exported ? &for_export : nullptr,
                                   .size = spec.bytes,
                                   .usage = spec.usage,
                                   .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
     try {
         check(vkCreateBuffer(device.handle(), &info, nullptr, &handle_), "Creating a buffer");
         device.set_name(VK_OBJECT_TYPE_BUFFER, reinterpret_cast<std::uint64_t>(handle_), spec.name);
-        VkMemoryRequirements needs;
-        vkGetBufferMemoryRequirements(device.handle(), handle_, &needs);
-        const bool addressed = (spec.usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) != 0;
-        const VkMemoryPropertyFlags mapped =
-            VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-        memory_ = allocate(device, needs, spec.mapped ? mapped : 0,
-                           spec.cached ? VkMemoryPropertyFlags(VK_MEMORY_PROPERTY_HOST_CACHED_BIT)
-                                       : VkMemoryPropertyFlags(VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT),
-                           addressed, spec.name);
-        check(vkBindBufferMemory(device.handle(), handle_, memory_, 0), "Binding a buffer's memory");
-        if (spec.viewer) {
-            counted_ = needs.size;
-            device.viewer_bytes() += counted_;
-        }
-        if (spec.mapped) {
-            void* data = nullptr;
-            check(vkMapMemory(device.handle(), memory_, 0, VK_WHOLE_SIZE, 0, &data), "Mapping a buffer");
-            mapped_ = static_cast<std::byte*>(data);
-        }
-        if (addressed) {
-            const VkBufferDeviceAddressInfo address{.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
-                                                    .buffer = handle_};
-            address_ = vkGetBufferDeviceAddress(device.handle(), &address);
-        }
+        allocate(spec);
     } catch (...) {
         reset();
         throw;
     }
+}
+
+int Buffer::export_fd() const {
+    const VkMemoryGetFdInfoKHR info{.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
+                                    .memory = memory_,
+                                    .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    int fd = -1;
+    check(vkGetMemoryFdKHR(device_->handle(), &info, &fd), "Exporting a buffer's memory");
+    return fd;
 }
 
 void Buffer::swap(Buffer& other) noexcept {
@@ -71,6 +108,7 @@ void Buffer::swap(Buffer& other) noexcept {
     std::swap(handle_, other.handle_);
     std::swap(memory_, other.memory_);
     std::swap(bytes_, other.bytes_);
+    std::swap(allocated_, other.allocated_);
     std::swap(counted_, other.counted_);
     std::swap(mapped_, other.mapped_);
     std::swap(address_, other.address_);
@@ -84,7 +122,7 @@ void Buffer::reset() noexcept {
     device_ = nullptr;
     handle_ = VK_NULL_HANDLE;
     memory_ = VK_NULL_HANDLE;
-    bytes_ = counted_ = 0;
+    bytes_ = allocated_ = counted_ = 0;
     mapped_ = nullptr;
     address_ = 0;
 }
@@ -108,7 +146,8 @@ Image::Image(Device& device, const ImageSpec& spec)
         device.set_name(VK_OBJECT_TYPE_IMAGE, reinterpret_cast<std::uint64_t>(handle_), spec.name);
         VkMemoryRequirements needs;
         vkGetImageMemoryRequirements(device.handle(), handle_, &needs);
-        memory_ = allocate(device, needs, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, false, spec.name);
+        memory_ = allocate_memory(device, needs,
+                                  {.preferred = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, .name = spec.name});
         check(vkBindImageMemory(device.handle(), handle_, memory_, 0), "Binding a picture's memory");
         counted_ = needs.size;
         device.viewer_bytes() += counted_;

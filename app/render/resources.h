@@ -15,6 +15,7 @@ struct BufferSpec {
     VkBufferUsageFlags usage = 0;  // with SHADER_DEVICE_ADDRESS: has an address
     bool mapped = true;            // host-visible and coherent
     bool cached = false;           // prefer memory that the processor reads well
+    bool exported = false;         // device-local memory of its own that another API may import
     bool viewer = true;            // counted as the viewer's own memory
     const char* name = "buffer";
 };
@@ -37,14 +38,17 @@ class Buffer {
     VkDeviceSize bytes() const { return bytes_; }
     std::byte* mapped() const { return mapped_; }
     std::uint64_t address() const { return address_; }
+    VkDeviceSize allocation_bytes() const { return allocated_; }
+    int export_fd() const;  // of an exported one; the caller closes it
 
   private:
     void reset() noexcept;
+    void allocate(const BufferSpec& spec);
 
     Device* device_ = nullptr;
     VkBuffer handle_ = VK_NULL_HANDLE;
     VkDeviceMemory memory_ = VK_NULL_HANDLE;
-    VkDeviceSize bytes_ = 0, counted_ = 0;
+    VkDeviceSize bytes_ = 0, allocated_ = 0, counted_ = 0;
     std::byte* mapped_ = nullptr;
     std::uint64_t address_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "app/render/tile_pass.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -62,6 +63,21 @@ std::optional<Span> span_of(const AtlasTile& tile, int channels) {
     return Span{static_cast<std::uint64_t>(low), static_cast<std::uint64_t>(high)};
 }
 
+// The same bytes in few pieces, ascending and apart: small gaps cost less than further copies.
+std::vector<BlockPart> joined_parts(std::vector<Span> spans) {
+    constexpr std::uint64_t joined_gap = 64 * 1024;
+    std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.first < b.first; });
+    std::vector<BlockPart> parts;
+    for (const Span& span : spans) {
+        const std::uint64_t end = span.last + 1;
+        if (!parts.empty() && span.first <= parts.back().offset + parts.back().bytes + joined_gap)
+            parts.back().bytes = std::max(parts.back().bytes, end - parts.back().offset);
+        else
+            parts.push_back({span.first, end - span.first});
+    }
+    return parts;
+}
+
 // Where the picture of an axis starts and how far one pixel goes. The quarter of the smallest step keeps
 // whole and rational zooms on the same side of a map pixel's edge as exact arithmetic.
 std::pair<float, float> axis(float source, float source_size, std::int32_t dst, std::int32_t dst_size,
@@ -86,7 +102,8 @@ struct TilePass::Work {
     std::vector<TileRecord> tiles;
     std::vector<TileGroup> groups;
     std::vector<Batch> batches;
-    std::map<std::shared_ptr<ArenaBlock>, Span> staged;  // offsets in the block
+    std::map<std::shared_ptr<ArenaBlock>, std::vector<Span>> staged;  // offsets in blocks that are copied
+    std::set<std::shared_ptr<ArenaBlock>> external;
 
     std::set<const Texture*> atlases() const {
         std::set<const Texture*> result;
@@ -225,15 +242,10 @@ void TilePass::add(const TileFill& fill, Work& work) const {
             sorted[Key{.values = no_values_.any().set}].push_back(record);
             continue;
         }
-        if (block->copy) {
-            const std::uint64_t base = block->address();
-            const Span part{span->first - base, span->last - base};
-            const auto [entry, fresh] = work.staged.try_emplace(block, part);
-            if (!fresh)
-                entry->second = {std::min(entry->second.first, part.first),
-                                 std::max(entry->second.last, part.last)};
-        }
         const std::uint64_t base = block->address();
+        if (block->copy || block->is_mirror)
+            work.staged[block].push_back({span->first - base, span->last - base});
+        if (block->external) work.external.insert(block);
         const ValueViews::Window* window = block->views->find(span->first - base, span->last - base);
         describe_source(tile, window, base, record);
         const std::uint32_t map = std::min(static_cast<std::uint32_t>(tile.color_map), color_map_count - 1);
@@ -250,7 +262,9 @@ void TilePass::add(const TileFill& fill, Work& work) const {
 }
 
 void TilePass::copy_staged(VkCommandBuffer commands, const Work& work, TileFigures& figures) const {
-    if (work.staged.empty()) return;
+    if (std::none_of(work.staged.begin(), work.staged.end(),
+                     [](const auto& entry) { return static_cast<bool>(entry.first->copy); }))
+        return;
     VkMemoryBarrier2 barrier{.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
                              .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
                              .srcAccessMask = VK_ACCESS_2_SHADER_READ_BIT,
@@ -259,16 +273,65 @@ void TilePass::copy_staged(VkCommandBuffer commands, const Work& work, TileFigur
     const VkDependencyInfo info{
         .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};
     vkCmdPipelineBarrier2(commands, &info);
-    for (const auto& [block, span] : work.staged) {
-        const VkBufferCopy region{span.first, span.first, span.last - span.first + 1};
-        vkCmdCopyBuffer(commands, block->memory.handle(), block->copy.handle(), 1, &region);
-        figures.copied_bytes += region.size;
+    for (const auto& [block, spans] : work.staged) {
+        if (!block->copy) continue;
+        std::vector<VkBufferCopy> regions;
+        for (const BlockPart& part : joined_parts(spans)) {
+            regions.push_back({part.offset, part.offset, part.bytes});
+            figures.copied_bytes += part.bytes;
+        }
+        vkCmdCopyBuffer(commands, block->memory.handle(), block->copy.handle(),
+                        static_cast<std::uint32_t>(regions.size()), regions.data());
     }
     barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
                .srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
                .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
                .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
                .dstAccessMask = VK_ACCESS_2_SHADER_READ_BIT};
+    vkCmdPipelineBarrier2(commands, &info);
+}
+
+void TilePass::fetch_mirrors(const Work& work, TileFigures& figures) const {
+    using Clock = std::chrono::steady_clock;
+    for (const auto& [block, spans] : work.staged) {
+        if (!block->is_mirror) continue;
+        const Clock::time_point start = Clock::now();
+        // An earlier refresh may still read what is about to be overwritten.
+        device_.wait(std::min(block->last_read, device_.timeline().last()));
+        const std::vector<BlockPart> parts = joined_parts(spans);
+        {
+            const std::lock_guard lock(block->fetch_mutex);
+            if (!block->fetch) continue;
+            block->fetch(block->memory.mapped(), parts);
+        }
+        block->last_read = device_.timeline().peek_next();
+        for (const BlockPart& part : parts) figures.copied_bytes += part.bytes;
+        figures.fetch_ms += std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    }
+}
+
+void TilePass::pass_blocks(VkCommandBuffer commands, const Work& work, bool acquire) const {
+    std::vector<VkBufferMemoryBarrier2> barriers;
+    for (const auto& block : work.external) {
+        // Chained to the wait for compute's timeline, which is for the same stage; the end of a refresh is
+        // signalled after all of its commands.
+        VkBufferMemoryBarrier2 barrier{.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+                                       .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
+                                       .srcQueueFamilyIndex = device_.family(),
+                                       .dstQueueFamilyIndex = VK_QUEUE_FAMILY_EXTERNAL,
+                                       .buffer = block->memory.handle(),
+                                       .size = VK_WHOLE_SIZE};
+        if (acquire) {
+            barrier.dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+            barrier.dstAccessMask = VK_ACCESS_2_SHADER_READ_BIT;
+            std::swap(barrier.srcQueueFamilyIndex, barrier.dstQueueFamilyIndex);
+        }
+        barriers.push_back(barrier);
+    }
+    if (barriers.empty()) return;
+    const VkDependencyInfo info{.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                .bufferMemoryBarrierCount = static_cast<std::uint32_t>(barriers.size()),
+                                .pBufferMemoryBarriers = barriers.data()};
     vkCmdPipelineBarrier2(commands, &info);
 }
 
@@ -288,7 +351,10 @@ TileFigures TilePass::record(VkCommandBuffer commands, std::span<const TileFill>
     std::memcpy(buffer.mapped(), work.tiles.data(), tile_bytes);
     std::memcpy(buffer.mapped() + groups_at, work.groups.data(), group_bytes);
     figures.uploaded_bytes = tile_bytes + group_bytes;
+    fetch_mirrors(work, figures);
     copy_staged(commands, work, figures);
+    figures.reads_external = !work.external.empty();
+    pass_blocks(commands, work, true);
 
     const ImageUse written{VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT,
                            VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT,
@@ -319,6 +385,7 @@ TileFigures TilePass::record(VkCommandBuffer commands, std::span<const TileFill>
     }
     for (const Texture* atlas : work.atlases())
         transition(commands, atlas->image.handle(), written, texture_idle);
+    pass_blocks(commands, work, false);
     return figures;
 }
 

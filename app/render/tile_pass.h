@@ -27,6 +27,8 @@ struct TileFill {
 struct TileFigures {
     std::uint64_t uploaded_bytes = 0;  // tile descriptions
     std::uint64_t copied_bytes = 0;    // tensors copied for display (staged arena)
+    double fetch_ms = 0;               // of them, the processor's wait for copies from another API's memory
+    bool reads_external = false;       // memory of another API: its timeline must have come to this pass
     std::uint64_t dispatches = 0;
 };
 
@@ -45,6 +47,9 @@ class TilePass {
     struct Work;  // what one refresh uploads
     void add(const TileFill& fill, Work& work) const;
     void copy_staged(VkCommandBuffer commands, const Work& work, TileFigures& figures) const;
+    void fetch_mirrors(const Work& work, TileFigures& figures) const;
+    // Blocks of another API from it, or back to it.
+    void pass_blocks(VkCommandBuffer commands, const Work& work, bool acquire) const;
     VkPipeline pipeline(std::uint32_t kind, std::uint32_t color_map, bool use_view);
 
     Device& device_;

@@ -12,7 +12,8 @@ namespace convlens::render {
 class Timeline {
   public:
     // Throws Error(runtime_failure) when the semaphore can't be made.
-    explicit Timeline(VkDevice device);
+    // `exported`: another API may import it.
+    explicit Timeline(VkDevice device, bool exported = false);
     ~Timeline();
     Timeline(const Timeline&) = delete;
     Timeline& operator=(const Timeline&) = delete;
@@ -23,6 +24,10 @@ class Timeline {
     // The value that the next work will signal: call take_next() only when that work is really submitted.
     std::uint64_t peek_next() const { return last_.load() + 1; }
     std::uint64_t take_next() { return last_.fetch_add(1) + 1; }
+    // An opaque file descriptor of an exported one; the caller closes it.
+    int export_fd() const;
+    // From the host, in place of work that will not come.
+    void signal(std::uint64_t value) const noexcept;
     // What the device has finished. A lost device has finished everything.
     std::uint64_t completed() const;
     // Any thread. Returns VK_SUCCESS, VK_TIMEOUT, or the error of a lost device, after which nothing runs.

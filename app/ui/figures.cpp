@@ -76,9 +76,7 @@ double Figures::viewer_bytes() const {
 }
 
 double Figures::staging_bytes() const {
-    if (!snapshot_.network || input_.figures.interop != "staged") return 0;
-    const network::MemoryReport report = memory();
-    return static_cast<double>(report.activations_bytes) * report.arenas;
+    return fixed_ ? 0 : static_cast<double>(input_.figures.staging_bytes);
 }
 
 network::MemoryReport Figures::memory() const {

@@ -21,6 +21,9 @@ struct WindowFigures {
     std::string vulkan_device;
     std::string interop = "host";  // host, shared, staged
     std::string interop_reason;
+    std::uint64_t staging_bytes = 0;  // copies of activations that only the screen needs
+    double copied_bytes = 0;          // of refreshes that copied: median
+    double copied_ms = -1;            // -1: not measured
 };
 
 struct UiInput {

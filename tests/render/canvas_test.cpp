@@ -18,8 +18,8 @@ constexpr std::uint32_t magenta = 0xff00ffu, yellow = 0xffff00u;
 // A tensor of one batch item in the renderer's arena.
 struct Tensor {
     Tensor(Renderer& renderer, int channels, int height, int width, bool channels_last, unsigned seed,
-           std::size_t offset = 0)
-        : allocator(renderer.arena_allocator()), c(channels), h(height), w(width) {
+           std::size_t offset = 0, bool staged = false)
+        : allocator(renderer.arena_allocator(staged)), c(channels), h(height), w(width) {
         const std::size_t count = offset + static_cast<std::size_t>(c) * h * w;
         block = allocator->allocate(count * sizeof(float), "test");
         data = reinterpret_cast<float*>(block.data) + offset;
@@ -521,12 +521,10 @@ TEST(Canvas, PicturesAreUploadedOncePerKey) {
 
 // The staged way copies what is shown, counts it, and gives the same picture.
 TEST(Canvas, StagedArenaShowsTheSame) {
-    RendererOptions options = checked(64, 64);
     std::vector<std::vector<std::uint8_t>> pictures;
     for (const bool staged : {false, true}) {
-        options.staged = staged;
-        Scene scene(options);
-        Tensor tensor(scene.renderer(), 6, 21, 18, true, 12, 100);
+        Scene scene(checked(64, 64));
+        Tensor tensor(scene.renderer(), 6, 21, 18, true, 12, 100, staged);
         std::vector<AtlasTile> tiles{tensor.tile(2), tensor.tile(4)};
         tiles[1].dst_x = 30;
         show(scene, "wall", 64, 64, tiles);
