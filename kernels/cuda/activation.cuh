@@ -1,7 +1,7 @@
 // The definition of the activation functions on the device, for epilogues and for the activation operation.
 //
-// NaN passes through every function: clamps are comparisons, which are false with NaN. No fast-math forms: the
-// bound of an activation is 1e-6.
+// NaN passes through every function: clamps are comparisons, which are false with NaN. No fast-math forms:
+// the bound of an activation is 1e-6.
 #pragma once
 
 #include "kernels/common/activation.h"
@@ -42,7 +42,8 @@ __device__ __forceinline__ T activate_smooth(const Activation& a, T x) {
 }
 
 // Identity, ReLU and clip are two comparisons; the rest is a choice by kind, the same for a whole warp. Large
-// register tiles should call it in a loop that is not unrolled, or the code of the smooth functions multiplies.
+// register tiles should call it in a loop that is not unrolled, or the code of the smooth functions
+// multiplies.
 __device__ __forceinline__ float activate(const Activation& a, float x) {
     if (is_clamp(a)) return clamp_value(x, clamp_low(a), clamp_high(a));
     return activate_smooth(a, x);

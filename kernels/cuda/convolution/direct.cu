@@ -48,7 +48,8 @@ __global__ void __launch_bounds__(block_threads) direct_kernel(const Convolution
                         const T x = image[c * g.src_strides[1] + t * g.dilations[0] * g.src_strides[2] +
                                           r * g.dilations[1] * g.src_strides[3] +
                                           s * g.dilations[2] * g.src_strides[4]];
-                        sum += load_float(x) * load_float(filter[c * taps + (g.flipped ? taps - 1 - tap : tap)]);
+                        sum +=
+                            load_float(x) * load_float(filter[c * taps + (g.flipped ? taps - 1 - tap : tap)]);
                     }
         const std::int64_t at = p.dst_offset + n * g.dst_strides[0] + k * g.dst_strides[1] +
                                 d * g.dst_strides[2] + h * g.dst_strides[3] + w * g.dst_strides[4];

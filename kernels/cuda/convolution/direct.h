@@ -1,9 +1,9 @@
 // Convolution by its definition, the reference of the list: any rank, layout, stride, dilation and grouping,
 // every floating-point type.
 //
-// Each output is one sum in the fixed order c, then the window's axes, without fused multiply-add (the file is
-// compiled without contraction): in f32 for f32 and the 16-bit types, in f64 for f64. One thread an output.
-// Weights as they come: K x C/groups x window.
+// Each output is one sum in the fixed order c, then the window's axes, without fused multiply-add (the file
+// is compiled without contraction): in f32 for f32 and the 16-bit types, in f64 for f64. One thread an
+// output. Weights as they come: K x C/groups x window.
 #pragma once
 
 #include "kernels/cuda/stream.h"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/async_copy.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/gemm/batched_gemm.h"
 
 namespace convlens::cuda::batched {
@@ -32,18 +33,6 @@ struct Shape {
     static constexpr int bytes =
         4 * (stages * stage > (slices - 1) * rows * columns ? stages * stage : (slices - 1) * rows * columns);
 };
-
-__device__ __forceinline__ void wait_for_previous_kernel() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
-__device__ __forceinline__ void let_next_kernel_start() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-#endif
-}
 
 template <int width>
 __device__ __forceinline__ void copy_async(float* to, const float* from, bool inside) {
@@ -130,18 +119,28 @@ struct Simt {
 __device__ __forceinline__ void multiply_tf32(float (&d)[4], const std::uint32_t (&a)[4],
                                               const std::uint32_t (&b)[2]) {
 #if __CUDA_ARCH__ >= 800
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
         "{%0,%1,%2,%3};"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #endif
 }
 
-// x = high + low + at most 2^-22 |x|: both have TF32's 11 bits, `low` after the instruction's own truncation.
+// x = high + low + at most 2^-21 |x|, of random sign: high is rounded to TF32's 11 bits, low is cut to them
+// by the instruction.
 __device__ __forceinline__ void split(float x, std::uint32_t& high, std::uint32_t& low) {
     high = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
-    low = __float_as_uint(x - __uint_as_float(high)) + 0x1000u;
+    low = __float_as_uint(x - __uint_as_float(high));
+}
+
+// 16 rows of 8 floats, as the matrix instructions want them.
+__device__ __forceinline__ void load_rows(std::uint32_t (&x)[4], const float* from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+                 : "r"(shared_address(from))
+                 : "memory");
+#endif
 }
 
 // The same by matrix instructions: tiles of 16 x 8, depth 8.
@@ -152,7 +151,7 @@ struct Split {
 
     __device__ __forceinline__ void stage(const float* a, const float* b, int lane) {
         float parts[tiles_m][tiles_n][4] = {};
-        const float* rows = a + lane / 4 * S::a_pitch + lane % 4;
+        const float* rows = a + lane % 16 * S::a_pitch + lane / 16 * 4;
         const float* columns = b + lane % 4 * S::b_pitch + lane / 4;
 #pragma unroll
         for (int k = 0; k < S::depth / S::slices; k += 8) {
@@ -164,16 +163,17 @@ struct Split {
                     split(columns[(k + 4 * i) * S::b_pitch + 8 * j], b_high[j][i], b_low[j][i]);
 #pragma unroll
             for (int m = 0; m < tiles_m; ++m) {
-                std::uint32_t a_high[4], a_low[4];
+                std::uint32_t x[4], a_high[4], a_low[4];
+                load_rows(x, rows + 16 * m * S::a_pitch + k);
 #pragma unroll
-                for (int i = 0; i < 4; ++i)
-                    split(rows[(16 * m + i % 2 * 8) * S::a_pitch + k + i / 2 * 4], a_high[i], a_low[i]);
+                for (int i = 0; i < 4; ++i) split(__uint_as_float(x[i]), a_high[i], a_low[i]);
+                    // Neighbouring instructions have sums of their own.
 #pragma unroll
-                for (int j = 0; j < tiles_n; ++j) {
-                    multiply_tf32(parts[m][j], a_low, b_high[j]);
-                    multiply_tf32(parts[m][j], a_high, b_low[j]);
-                    multiply_tf32(parts[m][j], a_high, b_high[j]);
-                }
+                for (int j = 0; j < tiles_n; ++j) multiply_tf32(parts[m][j], a_low, b_high[j]);
+#pragma unroll
+                for (int j = 0; j < tiles_n; ++j) multiply_tf32(parts[m][j], a_high, b_low[j]);
+#pragma unroll
+                for (int j = 0; j < tiles_n; ++j) multiply_tf32(parts[m][j], a_high, b_high[j]);
             }
         }
 #pragma unroll
@@ -301,17 +301,8 @@ void start(const BatchedGemm& gemm, Stream stream) {
     auto* function = kernel<S, width_a, store_width>;
     if (S::bytes > 48 * 1024)
         cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, S::bytes);
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(gemm.batch * job.column_tiles * job.row_tiles));
-    config.blockDim = dim3(S::threads);
-    config.dynamicSmemBytes = S::bytes;
-    config.stream = stream;
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    config.attrs = &attribute;
-    config.numAttrs = gemm.overlaps_previous ? 1 : 0;
-    cudaLaunchKernelEx(&config, function, job);
+    const auto blocks = static_cast<unsigned>(gemm.batch * job.column_tiles * job.row_tiles);
+    launch_dependent(gemm.overlaps_previous, function, dim3(blocks), dim3(S::threads), S::bytes, stream, job);
 }
 
 // Vectors where addresses and lengths allow them.

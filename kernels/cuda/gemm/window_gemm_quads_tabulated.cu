@@ -1,0 +1,8 @@
+#include "kernels/cuda/gemm/window_gemm.cuh"
+
+namespace convlens::cuda {
+
+template void launch_window_gemm<ColumnSource::quads_tabulated>(int, const WindowGemmParams&, unsigned,
+                                                                unsigned, Stream);
+
+}  // namespace convlens::cuda
