@@ -89,6 +89,7 @@ TEST(BatchNormalization, WorkspaceOneByteLessIsRefused) {
     Guarded src(desc), dst(desc);
     const Statistics statistics(5);
     const auto plan = make_plan(context(), BatchNormalizationProblem{desc, desc, 0.01f, {}});
+    if (plan->info().workspace_bytes == 0) GTEST_SKIP() << plan->info().algorithm << " needs no workspace";
     Workspace workspace(plan->info().workspace_bytes);
     const auto message = message_of(Status::bad_parameter, [&] {
         execute(*plan, context(),

@@ -40,7 +40,8 @@ class Mirror {
         context.fill(memory_.data(), pattern, memory_.bytes());
         context.upload(memory_.data() + shift_, reinterpret_cast<const void*>(begin), end - begin);
     }
-    bool holds(std::uintptr_t address) const { return address >= begin_ && address <= end_; }
+    bool holds(std::uintptr_t address) const { return address >= begin_ && address < end_; }
+    bool ends_at(std::uintptr_t address) const { return address == end_; }
     std::byte* device(const void* host) const {
         return memory_.data() + shift_ + (reinterpret_cast<std::uintptr_t>(host) - begin_);
     }
@@ -103,8 +104,12 @@ class Mirrors {
         return of(first) - desc.offset * size;
     }
     std::byte* of(const void* host) const {
+        const auto address = reinterpret_cast<std::uintptr_t>(host);
         for (const auto& mirror : mirrors_)
-            if (mirror->holds(reinterpret_cast<std::uintptr_t>(host))) return mirror->device(host);
+            if (mirror->holds(address)) return mirror->device(host);
+        // One range may begin where another ends.
+        for (const auto& mirror : mirrors_)
+            if (mirror->ends_at(address)) return mirror->device(host);
         return nullptr;
     }
     void fetch() const {
