@@ -35,14 +35,15 @@ class Scene {
     Renderer& renderer() { return *renderer_; }
 
     // One refresh whose background draw list `paint` fills.
-    std::function<void()> refresh(const std::function<void(ImDrawList&)>& paint = {}) {
+    std::function<void()> refresh(const std::function<void(ImDrawList&)>& paint = {},
+                                  std::uint64_t written = 0) {
         open_ = renderer_->begin_refresh();
         ImGui::NewFrame();
         ImDrawList& list = *ImGui::GetBackgroundDrawList();
         list.Flags = ImDrawListFlags_AllowVtxOffset;  // no anti-aliasing: exact pixels
         if (paint) paint(list);
         ImGui::Render();
-        return renderer_->end_refresh(ImGui::GetDrawData());
+        return renderer_->end_refresh(ImGui::GetDrawData(), written);
     }
     bool open() const { return open_; }
 
