@@ -202,6 +202,10 @@ void ViewLoop::refresh() {
     ImGui::NewFrame();
     const auto lines = ui_.draw(ui_input(), view_, renderer_);
     ImGui::Render();
+    if (!(ui_.wanted_values() == wanted_values_)) {
+        wanted_values_ = ui_.wanted_values();
+        engine_.want_values(wanted_values_.generation, wanted_values_.tensor, wanted_values_.offsets);
+    }
     const auto finished = renderer_.end_refresh(ImGui::GetDrawData(), snapshot_->written);
     // Until then shaders read the arena. Waiting here keeps one refresh in flight: on software Vulkan the
     // processor draws, and a second one would only lengthen the latency. A GPU that computes in the same

@@ -85,6 +85,7 @@ class ViewLoop final : public commands::Host {
     ui::Ui& ui_;
     std::optional<commands::Script> script_;
 
+    ui::WantedValues wanted_values_;  // that the engine was asked for
     engine::SnapshotPtr snapshot_;
     std::shared_ptr<const engine::NetworkInfo> shown_network_;
     std::uint64_t shown_pass_ = 0;

@@ -142,6 +142,10 @@ void Engine::select(int layer, std::int64_t map) {
     impl_->post([&](Requests& r) { r.selection = Selection{layer, map}; });
 }
 
+void Engine::want_values(std::uint64_t generation, int tensor, std::vector<std::int64_t> offsets) {
+    impl_->post([&](Requests& r) { r.wanted = WantedValues{generation, tensor, std::move(offsets)}; });
+}
+
 void Engine::set_paused(bool paused) {
     impl_->post([&](Requests& r) {
         r.paused = paused;

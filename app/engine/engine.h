@@ -47,6 +47,10 @@ class Engine {
     void cancel_measure();
     void set_side_limit(int pixels);           // longer side of the picture for networks of any size
     void select(int layer, std::int64_t map);  // whose statistics the snapshots carry
+    // Single values of a tensor that the window shows as numbers, where it can't read the memory itself:
+    // offsets from the tensor's element 0. Snapshots carry them until others are wanted. Of another network
+    // than `generation`: ignored.
+    void want_values(std::uint64_t generation, int tensor, std::vector<std::int64_t> offsets);
     void set_paused(bool paused);
     void step();  // one pass while paused
     void reset_times();

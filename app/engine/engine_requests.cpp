@@ -34,6 +34,8 @@ void Engine::Impl::take_up(Requests& requests) {
     changed_at_ms = requests.input_at_ms > 0 ? requests.input_at_ms : changed_at_ms;
     const Session* session_before = current();
     const std::uint64_t version_before = session_before != nullptr ? session_before->data_version() : 0;
+    if (requests.wanted && session != nullptr && session->generation() == requests.wanted->generation)
+        session->want_values(requests.wanted->tensor, std::move(requests.wanted->offsets));
     take_up_network(requests);
     take_up_algorithms(requests);
     pin_selection();

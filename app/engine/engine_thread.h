@@ -19,6 +19,12 @@
 
 namespace convlens::engine {
 
+struct WantedValues {
+    std::uint64_t generation = 0;
+    int tensor = -1;
+    std::vector<std::int64_t> offsets;
+};
+
 // What was asked for since the thread looked last; of one kind the newest stands.
 struct Requests {
     std::optional<std::string> model, input;
@@ -31,6 +37,7 @@ struct Requests {
     std::optional<std::string> measure;
     std::uint64_t measure_number = 0;
     std::optional<Selection> selection;
+    std::optional<WantedValues> wanted;
     std::optional<bool> paused;
     int steps = 0;
     int passes = 0;  // of run_passes

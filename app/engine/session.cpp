@@ -52,6 +52,7 @@ Session::Session(Context& context, std::shared_ptr<const network::Model> model, 
     plan.arenas = options_.arenas;
     plan.pinned = options_.pinned;
     plan.allocator = options_.allocator;
+    plan.precision = options_.precision;
     plan.input_dims[model_->inputs()[0].name] = input_.dims;
     executor_ = std::make_unique<network::Executor>(context_, model_, plan);
     const auto inputs = executor_->input_tensors();
@@ -64,6 +65,7 @@ Session::Session(Context& context, std::shared_ptr<const network::Model> model, 
     rows_.resize(layers);
     statistics_version_.assign(layers, 0);
     layer_statistics_.resize(layers);
+    uploaded_.assign(static_cast<std::size_t>(options_.arenas), 0);
     generation_ = next_generation();
 }
 
@@ -113,7 +115,7 @@ int Session::find_layer(const std::string& name) const {
 std::string Session::own_choice(int layer) const {
     std::string first;
     for (const auto& candidate : executor_->layer_candidates(layer)) {
-        if (!candidate.applicable) continue;
+        if (!candidate.applicable || !admits(options_.precision, candidate.error_class)) continue;
         if (candidate.preferred) return candidate.algorithm;
         if (first.empty()) first = candidate.algorithm;
     }
@@ -164,8 +166,35 @@ void Session::set_algorithm(const std::string& layer, const std::string& algorit
     timer_.set_warmup(1);
 }
 
-void Session::run(int arena) {
+// A picture goes to a device once for each arena; nothing writes over it there.
+void Session::set_input(int arena) {
+    std::uint64_t& uploaded = uploaded_[static_cast<std::size_t>(arena)];
+    if (uploaded == data_version_ && context_.backend() != Backend::cpu) return;
     executor_->set_input(0, input_.nchw.data(), arena);
+    uploaded = data_version_;
+}
+
+void Session::want_values(int tensor, std::vector<std::int64_t> offsets) {
+    wanted_tensor_ = -1;
+    if (tensor < 0 || tensor >= static_cast<int>(executor_->tensors().size())) return;
+    const TensorDesc& desc = executor_->tensors()[static_cast<std::size_t>(tensor)].desc;
+    const auto elements = static_cast<std::int64_t>(desc.bytes() / sizeof(float)) - desc.offset;
+    std::erase_if(offsets, [&](std::int64_t offset) { return offset < 0 || offset >= elements; });
+    offsets.resize(std::min(offsets.size(), most_wanted));
+    std::sort(offsets.begin(), offsets.end());
+    wanted_tensor_ = tensor;
+    wanted_offsets_ = std::move(offsets);
+}
+
+void Session::fetch_wanted(Snapshot& snapshot, int arena) const {
+    if (wanted_tensor_ < 0 || wanted_offsets_.empty()) return;
+    snapshot.fetched_tensor = wanted_tensor_;
+    snapshot.fetched_offsets = wanted_offsets_;
+    snapshot.fetched_values = executor_->gather(wanted_tensor_, arena, wanted_offsets_);
+}
+
+void Session::run(int arena) {
+    set_input(arena);
     timer_.run(*executor_, arena);
     last_arena_ = arena;
 }
@@ -199,6 +228,7 @@ void Session::build_info() {
     info->device_text = context_.device_text();
     info->backend = to_string(context_.backend());
     info->mode = options_.mode;
+    info->precision = to_string(options_.precision);
     info->memory = executor_->memory();
     info->arena_bytes = executor_->arena_bytes();
     info->metadata = model_->metadata();
@@ -300,9 +330,11 @@ void Session::fill(Snapshot& snapshot, const Selection& selection, bool thorough
     snapshot.arena = last_arena_;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
         if (!tensors[i].kept || tensors[i].desc.type != DataType::f32) continue;
-        snapshot.host[i] = executor_->data(static_cast<int>(i), last_arena_);
+        if (context_.backend() == Backend::cpu)
+            snapshot.host[i] = executor_->data(static_cast<int>(i), last_arena_);
         snapshot.address[i] = executor_->device_address(static_cast<int>(i), last_arena_);
     }
+    if (context_.backend() != Backend::cpu) fetch_wanted(snapshot, last_arena_);
     take_statistics(selection, last_arena_, thorough);
     snapshot.statistics_layer = selection.layer;
     snapshot.maps = maps_;

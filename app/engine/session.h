@@ -25,6 +25,7 @@ struct SessionOptions {
     std::set<std::string> pinned;                   // lean: tensors that the window shows
     int arenas = 2;
     std::shared_ptr<network::Allocator> allocator;
+    Precision precision = Precision::fp32;
 };
 
 struct Selection {
@@ -68,6 +69,11 @@ class Session {
     void fill(Snapshot& snapshot, const Selection& selection, bool thorough);
     std::shared_ptr<const NetworkInfo> info(const Selection& selection, bool thorough);
 
+    // Single values that the window wants to show as numbers: offsets from a tensor's first element. Fetched
+    // with each snapshot until others are wanted; at most most_wanted of them.
+    static constexpr std::size_t most_wanted = 4096;
+    void want_values(int tensor, std::vector<std::int64_t> offsets);
+
     // Figures of the finder for a layer: kept and shown in its rows from now on.
     void keep_findings(int layer, const std::vector<Finding>& findings);
     // Error of the layer's active algorithm against the list's reference, unless it is known or too dear to
@@ -94,6 +100,8 @@ class Session {
     void list_rows(int layer);
     void list_more_rows(const Selection& selection, bool thorough);
     void build_info();
+    void set_input(int arena);
+    void fetch_wanted(Snapshot& snapshot, int arena) const;
     void take_statistics(const Selection& selection, int arena, bool thorough);
     std::vector<measure::MapStatistics> statistics_of(int layer, int arena) const;
     int first_output(int layer) const;
@@ -108,6 +116,9 @@ class Session {
     std::unique_ptr<network::Executor> executor_;
     measure::PassTimer timer_;
     int last_arena_ = -1;
+    std::vector<std::uint64_t> uploaded_;  // by arena: the data version whose input it holds
+    int wanted_tensor_ = -1;
+    std::vector<std::int64_t> wanted_offsets_;
 
     std::vector<LayerRows> rows_;
     std::shared_ptr<const NetworkInfo> info_;

@@ -333,7 +333,7 @@ void MapWall::draw_marks(Scene& scene, const Rect& pane) {
 
 // Numbers inside elements that are large enough to hold them.
 void MapWall::draw_values(Scene& scene, const Rect& pane, const ColorRange& range) {
-    if (!scene.host || tiles_.empty()) return;
+    if (tiles_.empty()) return;
     const Painter::Scrolling cut_by_pan(scene.paint);
     const TileEdges first = layout_.tile(visible_[0], view_);
     const double cell_w = static_cast<double>(first.width()) / static_cast<double>(scene.maps.width);
@@ -352,7 +352,8 @@ void MapWall::draw_values(Scene& scene, const Rect& pane, const ColorRange& rang
         for (std::int64_t row = y0; row < y1; ++row) {
             for (std::int64_t column = x0; column < x1; ++column) {
                 float value = 0;
-                if (--most < 0 || !scene.value_at(visible_[i], row, column, value)) return;
+                if (--most < 0) return;
+                if (!scene.value_at(visible_[i], row, column, value)) continue;
                 double x = 0, y = 0;
                 layout_.position({visible_[i], row, column}, view_, x, y);
                 const std::string text = format_figure(value);

@@ -38,11 +38,27 @@ const measure::MapStatistics* Scene::statistics(std::int64_t map) const {
 }
 
 bool Scene::value_at(std::int64_t map, std::int64_t row, std::int64_t column, float& value) const {
-    if (!host || map < 0 || map >= maps.count || row < 0 || row >= maps.height || column < 0 ||
-        column >= maps.width)
+    if (map < 0 || map >= maps.count || row < 0 || row >= maps.height || column < 0 || column >= maps.width)
         return false;
-    value = host[maps.offset(map, row, column)];
+    const std::int64_t offset = maps.offset(map, row, column);
+    if (host) {
+        value = host[offset];
+        return true;
+    }
+    if (address == 0) return false;
+    wanted_.push_back(offset);
+    if (snapshot.fetched_tensor != tensor) return false;
+    const auto& offsets = snapshot.fetched_offsets;
+    const auto found = std::lower_bound(offsets.begin(), offsets.end(), offset);
+    if (found == offsets.end() || *found != offset) return false;
+    value = snapshot.fetched_values[static_cast<std::size_t>(found - offsets.begin())];
     return true;
+}
+
+std::vector<std::int64_t> Scene::take_wanted() const {
+    std::sort(wanted_.begin(), wanted_.end());
+    wanted_.erase(std::unique(wanted_.begin(), wanted_.end()), wanted_.end());
+    return std::move(wanted_);
 }
 
 std::string Scene::layer_name(int index) const {

@@ -42,11 +42,18 @@ struct Scene {
     void emit(std::string line) { commands.push_back(std::move(line)); }
     // Statistics of one map of the selected layer; null where they are not there yet.
     const measure::MapStatistics* statistics(std::int64_t map) const;
-    // Value of an element of the selected layer's first output; false where it is not available.
+    // Value of an element of the selected layer's first output; false where it is not available (yet: what
+    // the snapshot does not hold is asked for).
     bool value_at(std::int64_t map, std::int64_t row, std::int64_t column, float& value) const;
+    // Offsets that value_at() was asked for where no host memory is, ascending, each once; at most as many as
+    // a snapshot carries.
+    std::vector<std::int64_t> take_wanted() const;
     std::string layer_name(int index) const;
     // Equal for two snapshots of one generation whose tensors hold the same values.
     std::uint64_t values() const { return snapshot.values != 0 ? snapshot.values : snapshot.pass; }
+
+  private:
+    mutable std::vector<std::int64_t> wanted_;
 };
 
 // "32×112×112" of a tensor without its batch; "1000" for vectors.

@@ -41,6 +41,7 @@ struct Ui::Impl {
     LayerTable table;
     Messages messages;
     bool wants_refresh = false;
+    WantedValues wanted;
 };
 
 Ui::Ui(float scale) : impl_(std::make_unique<Impl>(scale)) {}
@@ -52,6 +53,7 @@ void Ui::set_scale(float scale) {
 }
 
 bool Ui::wants_refresh() const { return impl_->wants_refresh; }
+const WantedValues& Ui::wanted_values() const { return impl_->wanted; }
 const std::vector<std::string>& Ui::clipped_texts() const { return impl_->paint.clipped(); }
 
 void Ui::Impl::draw_left(Scene& scene, const Rect& place) {
@@ -165,6 +167,7 @@ std::vector<std::string> Ui::draw(const UiInput& input, commands::ViewState& vie
     impl.wants_refresh = false;
     impl.paint.begin();
     Scene scene(input, view, canvas, impl.paint, lines, impl.wants_refresh);
+    impl.wanted = {};
     const ImVec2 size = ImGui::GetIO().DisplaySize;
     const Rect window{0, 0, std::floor(size.x), std::floor(size.y)};
     if (window.w() < 4 || window.h() < 4) return lines;
@@ -195,6 +198,7 @@ std::vector<std::string> Ui::draw(const UiInput& input, commands::ViewState& vie
         handle_keys(scene);
     }
     ImGui::End();
+    if (scene.network) impl.wanted = {scene.network->generation, scene.tensor, scene.take_wanted()};
     return lines;
 }
 

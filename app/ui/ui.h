@@ -1,6 +1,7 @@
 // The window's contents: panels that read a snapshot and emit commands. ImGui only; no Vulkan, no CUDA.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,14 @@ struct UiInput {
     double now_ms = 0;                  // 0-based time; fixed in approved pictures
 };
 
+// Values that are shown as numbers and that the snapshot does not hold yet (see Engine::want_values).
+struct WantedValues {
+    std::uint64_t generation = 0;
+    int tensor = -1;
+    std::vector<std::int64_t> offsets;  // ascending
+    bool operator==(const WantedValues&) const = default;
+};
+
 class Ui {
   public:
     // Uses the current ImGui context: builds fonts and style at this scale. Call Renderer::upload_fonts()
@@ -47,6 +56,8 @@ class Ui {
     // hover) change `view` directly; everything else comes back as command lines for commands::run_line.
     std::vector<std::string> draw(const UiInput& input, commands::ViewState& view, render::Canvas& canvas);
 
+    // What the last refresh could not show for want of a value; without offsets: nothing.
+    const WantedValues& wanted_values() const;
     // True when the next refresh would look different without new input (an animation, an atlas that is not
     // complete yet).
     bool wants_refresh() const;
