@@ -11,17 +11,18 @@ std::span<const Algorithm<ConvolutionProblem>> cuda_algorithms() {
     namespace rows = cuda_rows::convolution;
     static const std::array list = {
         rows::depthwise(),
+        // Where less than fp32 is asked for, nothing beats the tensor core.
+        rows::wgmma_fp16(),
+        rows::wgmma_bf16(),
+        rows::wgmma_tf32(),
+        rows::implicit_gemm_fp16(),
+        rows::implicit_gemm_bf16(),
+        rows::implicit_gemm_tf32(),
         // A window of one cell is a product on the tensor itself.
         rows::pointwise(),
         rows::winograd_4x4(),
         rows::winograd_2x2(),
-        // wgmma_fp16
-        // wgmma_bf16
-        // wgmma_tf32
-        // wgmma_split_tf32
-        rows::implicit_gemm_fp16(),
-        rows::implicit_gemm_bf16(),
-        rows::implicit_gemm_tf32(),
+        rows::wgmma_split_tf32(),
         rows::implicit_gemm_split_tf32(),
         // The table of offsets is read as quickly as they are computed; the latter is left for lengths beyond it.
         rows::implicit_precomp_gemm(),

@@ -2,6 +2,7 @@
 #include "kernels/cuda/convolution/mma_convolution.h"
 #include "primitives/convolution/convolution_plan_cuda.h"
 #include "primitives/convolution/rows_cuda.h"
+#include "primitives/convolution/tensor_core_cuda.h"
 
 namespace convlens::cuda_rows::convolution {
 namespace {
@@ -10,16 +11,9 @@ using cuda::MmaMath;
 
 template <MmaMath math>
 std::string reject(const ConvolutionProblem& problem, const Context& context) {
-    const DataType type = problem.dst.type;
-    const bool own =
-        (math == MmaMath::fp16 && type == DataType::f16) || (math == MmaMath::bf16 && type == DataType::bf16);
-    if (type != DataType::f32 && !own) {
-        const char* known = math == MmaMath::fp16   ? "only f32 and f16 are supported, not "
-                            : math == MmaMath::bf16 ? "only f32 and bf16 are supported, not "
-                                                    : "only f32 is supported, not ";
-        return std::string(known) + to_string(type);
-    }
-    return cuda::mma_convolution_reject(convolution_geometry(problem), math, traits_of(context));
+    if (auto reason = reject_tensor_core_type<math>(problem); !reason.empty()) return reason;
+    if (math == MmaMath::split_tf32 && products_an_output(problem) < 4) return few_products;
+    return cuda::mma_convolution_reject(convolution_geometry(problem), traits_of(context));
 }
 
 class MmaPlan final : public ConvolutionPlan {
@@ -60,9 +54,7 @@ std::unique_ptr<Plan> make(const ConvolutionProblem& problem, const Context& con
 
 // Groups of few channels waste most of a tile.
 bool preferred(const ConvolutionProblem& problem, const Context&) {
-    const std::int64_t outputs = problem.dst.dims[1] / problem.groups;
-    const std::int64_t depth = problem.weights.product() / problem.weights[0];
-    return outputs >= 8 && depth >= 16;
+    return problem.dst.dims[1] / problem.groups >= 8 && products_an_output(problem) >= 16;
 }
 
 template <MmaMath math>

@@ -159,6 +159,27 @@ TEST(Convolution, ActivationsWithBiasAndResidual) {
                 }
 }
 
+// Wide loads and bulk copies need tensors on 16 bytes: channels-last, of steps of channels that are full and not.
+TEST(Convolution, AlignedTensors) {
+    const ConvolutionShape shapes[] = {
+        {2, 32, 40, 1, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+        {1, 36, 24, 1, {9, 11}, {3, 2}, {1, 2}, {2, 1}, {0, 1}, {2, 0}},
+        {1, 4, 5, 1, {9, 11}, {3, 5}, {2, 1}, {1, 1}, {1, 2}, {1, 2}},
+        {1, 3, 32, 1, {13, 12}, {5, 5}, {2, 2}, {1, 1}, {2, 2}, {1, 2}},
+        {1, 132, 136, 1, {6, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+        {3, 16, 64, 4, {7, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+        {1, 512, 72, 1, {4, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+    };
+    unsigned seed = 2000;
+    for (const auto& shape : shapes)
+        for (const Layout dst : {Layout::channels_last, Layout::packed}) {
+            auto p = make_problem(shape, Layout::channels_last, dst);
+            p.has_bias = p.has_residual = seed % 4 < 2;
+            p.activation = {ActivationKind::clip, -1, 2};
+            EXPECT_GE(check_all_algorithms(context(), p, ++seed, 0), 4);
+        }
+}
+
 TEST(Convolution, NanStaysWhereItsWindowReaches) {
     auto p = make_problem({1, 4, 18, 1, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
     p.activation = {ActivationKind::clip, 0, 6};

@@ -147,19 +147,19 @@ void each_element(const TensorDesc& desc, const Body& body) {
 // Gaps of dst hold this NaN before and must hold it after; 0xFF bytes everywhere else that is not data.
 inline constexpr std::uint32_t untouched = 0xffffffffu;
 
-// The plan's answer in dense order. Every buffer is guarded and begins one element off its alignment; gaps in
-// sources, dst and workspace are NaN before.
+// The plan's answer in dense order. Every buffer is guarded and begins one element (`shift` bytes) off its
+// alignment; gaps in sources, dst and workspace are NaN before.
 inline std::vector<float> run_convolution(Context& context, const ConvolutionProblem& p,
                                           const std::string& algorithm, const ConvolutionData& data,
-                                          unsigned char workspace_fill = 0xFF) {
+                                          unsigned char workspace_fill = 0xFF, std::size_t shift = 4) {
     const auto plan = make_plan(context, p, {.algorithm = algorithm});
     const auto& info = plan->info();
     GuardedBuffer plain(data.weights.size() * 4, 0xFF, 4), packed(info.packed_bytes, 0xFF);
     std::copy(data.weights.begin(), data.weights.end(), plain.as<float>());
     plan->pack_weights(plain.data(), packed.data());
-    GuardedBuffer src(p.src.bytes(), 0xFF, 4), bias(data.bias.size() * 4, 0xFF, 4),
-        residual(p.dst.bytes(), 0xFF, 4);
-    GuardedBuffer dst(p.dst.bytes(), 0xFF, 4), workspace(info.workspace_bytes, workspace_fill);
+    GuardedBuffer src(p.src.bytes(), 0xFF, shift), bias(data.bias.size() * 4, 0xFF, 4),
+        residual(p.dst.bytes(), 0xFF, shift);
+    GuardedBuffer dst(p.dst.bytes(), 0xFF, shift), workspace(info.workspace_bytes, workspace_fill);
     each_element(p.src, [&](std::size_t at, std::size_t dense) { src.as<float>()[at] = data.src[dense]; });
     std::copy(data.bias.begin(), data.bias.end(), bias.as<float>());
     if (p.has_residual)
@@ -197,7 +197,12 @@ inline double convolution_tolerance(const ConvolutionProblem& p, ErrorClass erro
     const double factor = error_class == ErrorClass::winograd ? 60.0 : 1.0;
     const double by_exp = p.activation.kind > ActivationKind::leaky_relu ? 1e-6 : 0;
     const double slope = 1 + std::fabs(static_cast<double>(p.activation.alpha));
-    return (factor * 6e-8 * (3 + std::sqrt(k)) * scale + by_exp) * slope + 1e-30;
+    // Both operands of each product are rounded to 11 or 8 bits; f16 has a least difference of 2^-24 besides.
+    const double rounding = error_class == ErrorClass::tf32 || error_class == ErrorClass::fp16 ? 0x1p-10
+                            : error_class == ErrorClass::bf16                                  ? 0x1p-7
+                                                                                               : 0;
+    const double least = error_class == ErrorClass::fp16 ? k * 0x1p-24 : 0;
+    return ((factor * 6e-8 * (3 + std::sqrt(k)) + rounding) * scale + least + by_exp) * slope + 1e-30;
 }
 
 inline void expect_matches(const ConvolutionProblem& p, ErrorClass error_class, const std::string& algorithm,
@@ -216,14 +221,15 @@ inline void expect_matches(const ConvolutionProblem& p, ErrorClass error_class, 
 }
 
 // Every applicable algorithm against the reference. Returns how many there were.
-inline int check_all_algorithms(Context& context, const ConvolutionProblem& p, unsigned seed) {
+inline int check_all_algorithms(Context& context, const ConvolutionProblem& p, unsigned seed,
+                                std::size_t shift = 4) {
     const ConvolutionData data = random_convolution_data(p, seed);
     const ConvolutionReference reference = reference_convolution(p, data);
     int count = 0;
     for (const Candidate& candidate : candidates(context, p)) {
         if (!candidate.applicable) continue;
         expect_matches(p, candidate.error_class, candidate.algorithm, reference,
-                       run_convolution(context, p, candidate.algorithm, data));
+                       run_convolution(context, p, candidate.algorithm, data, 0xFF, shift));
         ++count;
     }
     return count;

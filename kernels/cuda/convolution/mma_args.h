@@ -41,6 +41,30 @@ struct Epilogue {
     Activation activation;
 };
 
+inline bool is_aligned(const void* pointer, std::int64_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(pointer) % static_cast<std::uintptr_t>(bytes) == 0;
+}
+
+inline Epilogue epilogue_of(const ConvolutionGeometry& g, ElementType type,
+                            const TensorCoreOperands& operands) {
+    const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
+    const auto four = 4 * static_cast<std::int64_t>(size_of(type));
+    Epilogue e;
+    e.bias = operands.bias, e.residual = operands.residual, e.dst = operands.dst, e.parts = nullptr;
+    e.rows = g.batch * g.dst_cells();
+    e.outputs = g.outputs;
+    const Strides5& s = g.dst_strides;
+    e.stride_n = s[0], e.stride_k = s[1], e.stride_d = s[2], e.stride_h = s[3], e.stride_w = s[4];
+    e.dst_d = narrow(g.dst[0]), e.dst_h = narrow(g.dst[1]), e.dst_w = narrow(g.dst[2]);
+    e.wide =
+        s[1] == 1 && g.outputs / g.groups % 4 == 0 && is_aligned(e.dst, four) && is_aligned(e.residual, four);
+    const std::int64_t lengths[] = {g.batch, g.dst[0], g.dst[1], g.dst[2]};
+    const std::int64_t strides[] = {s[0], s[2], s[3], s[4]};
+    for (int i = 0; i < 4; ++i) e.wide = e.wide && (lengths[i] == 1 || strides[i] % 4 == 0);
+    e.activation = operands.activation;
+    return e;
+}
+
 struct Args {
     const void* src;
     const void* filter;

@@ -115,10 +115,8 @@ void pack_tables(const MmaConvolution& p, std::byte* packed) {
 
 }  // namespace
 
-std::string mma_convolution_reject(const ConvolutionGeometry& g, MmaMath math, const DeviceTraits& traits) {
+std::string mma_convolution_reject(const ConvolutionGeometry& g, const DeviceTraits& traits) {
     if (traits.major < 8) return "needs a GPU of compute capability 8.0 or above";
-    if (math == MmaMath::split_tf32 && depth_of(g) < 4)
-        return "split TF32 needs at least 4 products an output to hold the bound of fp32";
     for (std::size_t axis = 0; axis < 3; ++axis) {
         const std::int64_t most = mma::outside;
         if (g.src[axis] >= most || g.dst[axis] >= most || g.pads[axis] >= most || g.strides[axis] >= most ||
@@ -195,7 +193,6 @@ void mma_convolution(const MmaConvolution& p, const TensorCoreOperands& operands
     const ConvolutionGeometry& g = p.geometry;
     const mma::ConvolutionTile& tile = mma::tiles[p.tile];
     const std::int64_t outputs = g.outputs / g.groups;
-    const auto size = static_cast<std::int64_t>(size_of(p.type));
     const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
     const auto* packed = static_cast<const std::byte*>(operands.packed);
     mma::Args a;
@@ -215,24 +212,10 @@ void mma_convolution(const MmaConvolution& p, const TensorCoreOperands& operands
     a.units = narrow(p.units);
     a.splits = p.splits;
 
-    mma::Epilogue& e = a.epilogue;
-    e.bias = operands.bias, e.residual = operands.residual, e.dst = operands.dst;
-    e.parts = p.splits > 1 ? static_cast<float*>(workspace) : nullptr;
-    e.rows = cells_of(g);
-    e.outputs = g.outputs;
-    e.stride_n = g.dst_strides[0], e.stride_k = g.dst_strides[1], e.stride_d = g.dst_strides[2];
-    e.stride_h = g.dst_strides[3], e.stride_w = g.dst_strides[4];
-    e.dst_d = narrow(g.dst[0]), e.dst_h = narrow(g.dst[1]), e.dst_w = narrow(g.dst[2]);
-    const auto aligned = [&](const void* pointer, std::int64_t bytes) {
-        return reinterpret_cast<std::uintptr_t>(pointer) % static_cast<std::uintptr_t>(bytes) == 0;
-    };
-    e.wide = e.stride_k == 1 && outputs % 4 == 0 && aligned(e.dst, 4 * size) && aligned(e.residual, 4 * size);
-    const std::int64_t lengths[] = {g.batch, g.dst[0], g.dst[1], g.dst[2]};
-    const std::int64_t strides[] = {e.stride_n, e.stride_d, e.stride_h, e.stride_w};
-    for (int i = 0; i < 4; ++i) e.wide = e.wide && (lengths[i] == 1 || strides[i] % 4 == 0);
-    e.activation = operands.activation;
-
-    const bool vector = p.vector && aligned(operands.src, 16);
+    a.epilogue = mma::epilogue_of(g, p.type, operands);
+    if (p.splits > 1) a.epilogue.parts = static_cast<float*>(workspace);
+    const mma::Epilogue& e = a.epilogue;
+    const bool vector = p.vector && mma::is_aligned(operands.src, 16);
     const auto grid_x = static_cast<unsigned>((e.rows + tile.m - 1) / tile.m * a.tiles_n);
     const auto groups = static_cast<unsigned>(g.groups);
     mma::Launch launch = mma::launch_tf32;

@@ -46,58 +46,84 @@ __device__ __forceinline__ void finish(const Epilogue& e, std::int64_t at, std::
     static_cast<T*>(e.dst)[at] = store_float<T>(activate(e.activation, value));
 }
 
+// Four outputs at once, where e.wide admits it.
 template <class T>
 struct alignas(4 * sizeof(T)) Four {
     T at[4];
 };
 
-// Outputs k to k+3 at once, where e.wide admits it.
+// Sums of outputs k to k+3, of one cell.
 template <class T>
-__device__ __forceinline__ void finish_four(const Epilogue& e, std::int64_t at, std::int64_t k, float4 sums) {
-    float values[4] = {sums.x, sums.y, sums.z, sums.w};
-    if (e.bias != nullptr)
+__device__ __forceinline__ void add_residual(const Epilogue& e, std::int64_t at, float (&values)[4]) {
+    if (e.residual == nullptr) return;
+    const Four<T> more = *reinterpret_cast<const Four<T>*>(static_cast<const T*>(e.residual) + at);
 #pragma unroll
-        for (int j = 0; j < 4; ++j) values[j] += load_float(static_cast<const T*>(e.bias)[k + j]);
-    if (e.residual != nullptr) {
-        const Four<T> more = *reinterpret_cast<const Four<T>*>(static_cast<const T*>(e.residual) + at);
-#pragma unroll
-        for (int j = 0; j < 4; ++j) values[j] += load_float(more.at[j]);
-    }
+    for (int j = 0; j < 4; ++j) values[j] += load_float(more.at[j]);
+}
+
+template <class T>
+__device__ __forceinline__ void store_four(const Epilogue& e, std::int64_t at, const float (&values)[4]) {
     Four<T> result;
-    if (is_clamp(e.activation)) {
-        const float low = clamp_low(e.activation), high = clamp_high(e.activation);
 #pragma unroll
-        for (int j = 0; j < 4; ++j) result.at[j] = store_float<T>(clamp_value(values[j], low, high));
-    } else {
-        // Through memory of its own so that the code of the smooth functions is there once.
-#pragma unroll 1
-        for (int j = 0; j < 4; ++j) {
-            const float x = j == 0 ? values[0] : j == 1 ? values[1] : j == 2 ? values[2] : values[3];
-            const T y = store_float<T>(activate_smooth(e.activation, x));
-            if (j == 0) result.at[0] = y;
-            if (j == 1) result.at[1] = y;
-            if (j == 2) result.at[2] = y;
-            if (j == 3) result.at[3] = y;
-        }
-    }
+    for (int j = 0; j < 4; ++j) result.at[j] = store_float<T>(values[j]);
     *reinterpret_cast<Four<T>*>(static_cast<T*>(e.dst) + at) = result;
 }
 
 // Writes a tile of sums in shared memory (rows x columns, `pitch` floats a row): row i has dst offset
-// offsets[i] (negative: no such cell), column j is output first + j of all K. T: the element type of dst.
+// offsets[i] (negative: no such cell), column j is output first + j of all K. Each thread keeps to its 4
+// columns.
+template <class T, int Rows, int Columns, int Threads>
+__device__ __forceinline__ void write_wide_tile(const Epilogue& e, const float* sums, int pitch,
+                                                const std::int64_t* offsets, std::int64_t first, int columns,
+                                                int thread) {
+    constexpr int fours = Columns / 4, step = Threads / fours;
+    const int column = thread % fours * 4;
+    if (thread >= fours * step || column >= columns) return;
+    const std::int64_t k = first + column;
+    float bias[4] = {};
+    if (e.bias != nullptr)
+#pragma unroll
+        for (int j = 0; j < 4; ++j) bias[j] = load_float(static_cast<const T*>(e.bias)[k + j]);
+    const auto values_of = [&](int row, float(&values)[4]) {
+        const float4 x = *reinterpret_cast<const float4*>(sums + row * pitch + column);
+        values[0] = x.x + bias[0], values[1] = x.y + bias[1], values[2] = x.z + bias[2],
+        values[3] = x.w + bias[3];
+        add_residual<T>(e, offsets[row] + k, values);
+    };
+    if (is_clamp(e.activation)) {
+        const float low = clamp_low(e.activation), high = clamp_high(e.activation);
+#pragma unroll 4
+        for (int row = thread / fours; row < Rows; row += step) {
+            if (offsets[row] < 0) continue;
+            float values[4];
+            values_of(row, values);
+#pragma unroll
+            for (int j = 0; j < 4; ++j) values[j] = clamp_value(values[j], low, high);
+            store_four<T>(e, offsets[row] + k, values);
+        }
+        return;
+    }
+    // The code of the smooth functions is there once.
+#pragma unroll 1
+    for (int row = thread / fours; row < Rows; row += step) {
+        if (offsets[row] < 0) continue;
+        float values[4];
+        values_of(row, values);
+#pragma unroll 1
+        for (int j = 0; j < 4; ++j) {
+            const float y = activate_smooth(e.activation, values[0]);
+            values[0] = values[1], values[1] = values[2], values[2] = values[3], values[3] = y;
+        }
+        store_four<T>(e, offsets[row] + k, values);
+    }
+}
+
 template <class T, int Rows, int Columns, int Threads>
 __device__ __forceinline__ void write_tile(const Epilogue& e, const float* sums, int pitch,
                                            const std::int64_t* offsets, std::int64_t first, int columns,
                                            int thread) {
     if (e.wide) {
-#pragma unroll 1
-        for (int i = thread; i < Rows * Columns / 4; i += Threads) {
-            const int row = i / (Columns / 4), column = i % (Columns / 4) * 4;
-            if (offsets[row] < 0 || column >= columns) continue;
-            const std::int64_t k = first + column;
-            finish_four<T>(e, offsets[row] + k, k,
-                           *reinterpret_cast<const float4*>(sums + row * pitch + column));
-        }
+        write_wide_tile<T, Rows, Columns, Threads>(e, sums, pitch, offsets, first, columns, thread);
         return;
     }
     const bool outputs_inner = e.stride_k == 1;

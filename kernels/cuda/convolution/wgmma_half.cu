@@ -1,0 +1,9 @@
+#include "kernels/cuda/convolution/wgmma_kernel.cuh"
+
+namespace convlens::cuda::wgmma {
+
+void launch_half(const Args& args, const CUtensorMap& map, int tile, unsigned grid_x, Stream stream) {
+    launch_math<Own16<false>>(args, map, tile, grid_x, stream);
+}
+
+}  // namespace convlens::cuda::wgmma

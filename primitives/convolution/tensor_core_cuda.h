@@ -1,0 +1,33 @@
+// What the rows of the tensor core refuse alike (inside the library only).
+#pragma once
+
+#include <string>
+
+#include "kernels/cuda/convolution/mma_convolution.h"
+#include "primitives/algorithm.h"
+
+namespace convlens::cuda_rows::convolution {
+
+template <cuda::MmaMath math>
+std::string reject_tensor_core_type(const ConvolutionProblem& problem) {
+    using cuda::MmaMath;
+    const DataType type = problem.dst.type;
+    const bool own = (math == MmaMath::fp16 && type == DataType::f16) ||
+                     (math == MmaMath::bf16 && type == DataType::bf16);
+    if (type == DataType::f32 || own) return {};
+    const char* known = math == MmaMath::fp16   ? "only f32 and f16 are supported, not "
+                        : math == MmaMath::bf16 ? "only f32 and bf16 are supported, not "
+                                                : "only f32 is supported, not ";
+    return std::string(known) + to_string(type);
+}
+
+// The product of two low parts is dropped: up to 4u of one product.
+inline constexpr const char* few_products =
+    "split TF32 needs at least 4 products an output to hold the bound of fp32";
+inline std::int64_t products_an_output(const ConvolutionProblem& problem) {
+    std::int64_t count = problem.weights[1];
+    for (int axis = 2; axis < problem.weights.rank(); ++axis) count *= problem.weights[axis];
+    return count;
+}
+
+}  // namespace convlens::cuda_rows::convolution
