@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/transposed_convolution/col2im_gemm.h"
 #include "kernels/cuda/transposed_convolution/direct.h"
+#include "kernels/cuda/transposed_convolution/phase_gemm.h"
 #include "primitives/convolution_geometry.h"
 #include "primitives/cuda/kernel_plan.h"
 #include "primitives/device.h"
@@ -64,6 +65,22 @@ class Col2imGemmPlan final : public TransposedPlan {
     cuda::Col2imGemmParams params_;
 };
 
+class ImplicitGemmPlan final : public TransposedPlan {
+  public:
+    ImplicitGemmPlan(const Transposed& problem, PlanInfo info, cuda::PhaseGemm phases)
+        : TransposedPlan(problem, std::move(info)), phases_(std::move(phases)) {}
+
+  private:
+    void pack_impl(const void* weights, void* packed) const override {
+        cuda::phase_gemm_pack(phases_, geometry_, floats(weights), static_cast<float*>(packed));
+    }
+    void launch(cuda::Stream stream, const ExecuteArgs& args) const override {
+        cuda::phase_gemm(phases_, src(args), floats(args.weights), floats(args.sources[1]), dst(args),
+                         args.workspace, stream);
+    }
+    cuda::PhaseGemm phases_;
+};
+
 std::unique_ptr<Plan> make_direct(const Transposed& problem, const Context&, PlanInfo info) {
     return std::make_unique<DirectPlan>(problem, std::move(info));
 }
@@ -84,7 +101,35 @@ std::unique_ptr<Plan> make_col2im_gemm(const Transposed& problem, const Context&
     return std::make_unique<Col2imGemmPlan>(problem, context, std::move(info));
 }
 
-constexpr std::array<Algorithm<Transposed>, 2> rows = {{
+std::string reject_implicit_gemm(const Transposed& problem, const Context& context) {
+    if (auto reason = reject_unless_f32(problem, context); !reason.empty()) return reason;
+    const kernels::ConvolutionGeometry geometry = convolution_geometry(problem);
+    if (cuda::phase_gemm_phases(geometry) > cuda::phase_gemm_most_phases)
+        return "the strides make more than " + std::to_string(cuda::phase_gemm_most_phases) +
+               " phases of outputs, a kernel each";
+    if (!cuda::phase_gemm(geometry, kernel_activation(problem.activation), traits_of(context)))
+        return cuda::window_gemm_limit;
+    return {};
+}
+
+// One kernel a phase: worth it where each has work for the whole device and outputs for a tile's columns.
+bool prefer_implicit_gemm(const Transposed& problem, const Context&) {
+    const kernels::ConvolutionGeometry geometry = convolution_geometry(problem);
+    const double cells = static_cast<double>(geometry.batch) * static_cast<double>(geometry.dst_cells());
+    return cuda::phase_gemm_phases(geometry) <= 4 && geometry.outputs / geometry.groups >= 32 &&
+           cells * static_cast<double>(geometry.outputs) >= 4e6;
+}
+
+std::unique_ptr<Plan> make_implicit_gemm(const Transposed& problem, const Context& context, PlanInfo info) {
+    auto phases = *cuda::phase_gemm(convolution_geometry(problem), kernel_activation(problem.activation),
+                                    traits_of(context));
+    info.packed_bytes = static_cast<std::size_t>(phases.packed_floats) * sizeof(float);
+    info.workspace_bytes = problem.dst.is_empty() ? 0 : phases.workspace_bytes;
+    return std::make_unique<ImplicitGemmPlan>(problem, std::move(info), std::move(phases));
+}
+
+constexpr std::array<Algorithm<Transposed>, 3> rows = {{
+    {"implicit_gemm", ErrorClass::fp32, true, reject_implicit_gemm, prefer_implicit_gemm, make_implicit_gemm},
     {"col2im_gemm", ErrorClass::fp32, true, reject_col2im_gemm, always<Transposed>, make_col2im_gemm},
     {"direct", ErrorClass::exact_order, true, reject_unless_f32, always<Transposed>, make_direct},
 }};

@@ -165,7 +165,7 @@ void check(const TransposedConvolutionProblem& p, unsigned seed) {
             return;
         }
     }
-    EXPECT_EQ(rows, 2);
+    EXPECT_GE(rows, 2);
 }
 
 TEST(Transposed, EveryChannelCountOnEveryVectorTarget) {

@@ -1,6 +1,10 @@
 #include "kernels/cuda/convolution/depthwise.h"
 
+#include <algorithm>
+#include <type_traits>
+
 #include "kernels/cuda/activation_call.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/fast_division.h"
 
 namespace convlens::cuda {
@@ -37,6 +41,9 @@ __device__ __forceinline__ Lanes<width> load(const float* from) {
     if constexpr (width == 4) {
         const float4 four = __ldg(reinterpret_cast<const float4*>(from));
         x.v[0] = four.x, x.v[1] = four.y, x.v[2] = four.z, x.v[3] = four.w;
+    } else if constexpr (width == 2) {
+        const float2 two = __ldg(reinterpret_cast<const float2*>(from));
+        x.v[0] = two.x, x.v[1] = two.y;
     } else {
         x.v[0] = __ldg(from);
     }
@@ -57,14 +64,19 @@ __device__ __forceinline__ void finish(const Job& job, Lanes<width> sum, const L
     for (int i = 0; i < width; ++i) sum.v[i] = activate_or_call(job.activation, sum.v[i]);
     if constexpr (width == 4)
         *reinterpret_cast<float4*>(job.dst + at) = make_float4(sum.v[0], sum.v[1], sum.v[2], sum.v[3]);
+    else if constexpr (width == 2)
+        *reinterpret_cast<float2*>(job.dst + at) = make_float2(sum.v[0], sum.v[1]);
     else
         job.dst[at] = sum.v[0];
 }
 
 // A thread: `width` channels of `columns` neighbouring outputs of a row. Lanes of a warp follow the channels,
-// then the columns; warps of a block are rows.
-template <int window, int stride, int columns, int width>
+// then the columns; warps of a block are rows. all_at_once: the whole window is asked for before the sums
+// begin, else row by row.
+template <int window, int stride, int columns, int width, bool all_at_once>
 __global__ void __launch_bounds__(block_threads) channels_last_kernel(Job job) {
+    let_next_kernel_start();
+    wait_for_previous_kernel();
     std::uint32_t image = blockIdx.x;
     const std::uint32_t line_block = job.line_blocks.split(image), row_block = job.row_blocks.split(image);
     const std::uint32_t in_line = line_block * 32 + threadIdx.x;
@@ -78,34 +90,52 @@ __global__ void __launch_bounds__(block_threads) channels_last_kernel(Job job) {
     const float* src = job.src + image * job.src_image + c;
     const float* taps = job.packed + c;
 
-    Lanes<width> sums[columns] = {};
-    constexpr int span = (columns - 1) * stride + window;
-#pragma unroll
-    for (int r = 0; r < window; ++r) {
-        const bool row_inside = static_cast<unsigned>(top + r) < static_cast<unsigned>(job.src_height);
-        const float* row = src + (top + r) * job.src_row;
-        Lanes<width> cells[span];
-#pragma unroll
-        for (int s = 0; s < span; ++s) {
-            const bool inside =
-                row_inside && static_cast<unsigned>(left + s) < static_cast<unsigned>(job.src_width);
-            cells[s] = inside ? load<width>(row + (left + s) * job.src_column) : Lanes<width>{};
-        }
-#pragma unroll
-        for (int s = 0; s < window; ++s) {
-            const Lanes<width> tap = load<width>(taps + (r * window + s) * job.channels);
-#pragma unroll
-            for (int j = 0; j < columns; ++j)
-#pragma unroll
-                for (int i = 0; i < width; ++i)
-                    sums[j].v[i] = fmaf(cells[j * stride + s].v[i], tap.v[i], sums[j].v[i]);
-        }
-    }
-
+    // Asked for before the window: nothing waits for it then.
     Lanes<width> bias = {};
     if (job.bias)
 #pragma unroll
         for (int i = 0; i < width; ++i) bias.v[i] = __ldg(job.bias + c + i);
+    constexpr int span = (columns - 1) * stride + window;
+    const auto cell = [&](int r, int s) {
+        const bool inside = static_cast<unsigned>(top + r) < static_cast<unsigned>(job.src_height) &&
+                            static_cast<unsigned>(left + s) < static_cast<unsigned>(job.src_width);
+        return inside ? load<width>(src + (top + r) * job.src_row + (left + s) * job.src_column)
+                      : Lanes<width>{};
+    };
+    const auto tap = [&](int r, int s) { return load<width>(taps + (r * window + s) * job.channels); };
+    Lanes<width> sums[columns] = {};
+    if constexpr (all_at_once) {
+        Lanes<width> cells[window][span], w[window][window];
+#pragma unroll
+        for (int i = 0; i < window * span; ++i) cells[i / span][i % span] = cell(i / span, i % span);
+#pragma unroll
+        for (int i = 0; i < window * window; ++i) w[i / window][i % window] = tap(i / window, i % window);
+#pragma unroll
+        for (int i = 0; i < window * window; ++i)
+#pragma unroll
+            for (int j = 0; j < columns; ++j)
+#pragma unroll
+                for (int l = 0; l < width; ++l)
+                    sums[j].v[l] = fmaf(cells[i / window][i % window + j * stride].v[l],
+                                        w[i / window][i % window].v[l], sums[j].v[l]);
+    } else {
+#pragma unroll
+        for (int r = 0; r < window; ++r) {
+            Lanes<width> cells[span];
+#pragma unroll
+            for (int s = 0; s < span; ++s) cells[s] = cell(r, s);
+#pragma unroll
+            for (int s = 0; s < window; ++s) {
+                const Lanes<width> w = tap(r, s);
+#pragma unroll
+                for (int j = 0; j < columns; ++j)
+#pragma unroll
+                    for (int i = 0; i < width; ++i)
+                        sums[j].v[i] = fmaf(cells[j * stride + s].v[i], w.v[i], sums[j].v[i]);
+            }
+        }
+    }
+
     const std::int64_t at = image * job.dst_image + p * job.dst_row + q * job.dst_column + c;
 #pragma unroll
     for (int j = 0; j < columns; ++j)
@@ -116,6 +146,8 @@ __global__ void __launch_bounds__(block_threads) channels_last_kernel(Job job) {
 // planes.
 template <int window, int stride, int rows>
 __global__ void __launch_bounds__(block_threads) planar_kernel(Job job) {
+    let_next_kernel_start();
+    wait_for_previous_kernel();
     const std::uint32_t index = blockIdx.x * block_threads + threadIdx.x;
     if (index >= job.count) return;
     std::uint32_t image = index;
@@ -126,6 +158,7 @@ __global__ void __launch_bounds__(block_threads) planar_kernel(Job job) {
     const float* src = job.src + image * job.src_image + channel * job.src_channel;
     const float* taps = job.packed + output * (window * window);
 
+    const Lanes<1> bias = {job.bias ? __ldg(job.bias + output) : 0.0f};
     float sums[rows] = {};
     constexpr int span = (rows - 1) * stride + window;
     // Row by row of the source: each output still sums over its window in order.
@@ -145,7 +178,6 @@ __global__ void __launch_bounds__(block_threads) planar_kernel(Job job) {
         }
     }
 
-    const Lanes<1> bias = {job.bias ? __ldg(job.bias + output) : 0.0f};
     const std::int64_t at =
         image * job.dst_image + output * job.dst_channel + p * job.dst_row + q * job.dst_column;
 #pragma unroll
@@ -242,8 +274,8 @@ bool vectors_allowed(const Job& job, const ConvolutionGeometry& g) {
            aligned(job.residual) && steps(g.src_strides) && steps(g.dst_strides);
 }
 
-template <int window, int stride, int columns, int width>
-bool run_channels_last(Job job, std::int64_t batch, Stream stream) {
+template <int window, int stride, int columns, int width, bool all_at_once = false>
+bool run_channels_last(Job job, std::int64_t batch, bool early, Stream stream) {
     const std::int64_t vectors = job.channels / width, blocks = ceil_div(job.dst_width, columns);
     const std::int64_t lines = ceil_div(vectors * blocks, 32), rows = ceil_div(job.dst_height, block_rows);
     if (lines >= limit / 64 || lines * rows * batch >= limit) return false;
@@ -251,13 +283,13 @@ bool run_channels_last(Job job, std::int64_t batch, Stream stream) {
     job.line_blocks = FastDivision(lines);
     job.row_blocks = FastDivision(rows);
     job.count = static_cast<unsigned>(vectors * blocks);
-    channels_last_kernel<window, stride, columns, width>
-        <<<static_cast<unsigned>(lines * rows * batch), dim3(32, block_rows), 0, stream>>>(job);
+    launch_dependent(early, channels_last_kernel<window, stride, columns, width, all_at_once>,
+                     dim3(static_cast<unsigned>(lines * rows * batch)), dim3(32, block_rows), 0, stream, job);
     return true;
 }
 
 template <int window, int stride, int rows>
-bool run_planar(Job job, std::int64_t batch, Stream stream) {
+bool run_planar(Job job, std::int64_t batch, bool early, Stream stream) {
     const std::int64_t row_blocks = ceil_div(job.dst_height, rows);
     const double threads =
         static_cast<double>(row_blocks) * job.dst_width * static_cast<double>(batch) * job.outputs;
@@ -267,34 +299,63 @@ bool run_planar(Job job, std::int64_t batch, Stream stream) {
     job.line_blocks = FastDivision(job.outputs);
     job.multiplier = FastDivision(job.outputs / job.channels);
     job.count = static_cast<unsigned>(threads);
-    planar_kernel<window, stride, rows>
-        <<<static_cast<unsigned>(ceil_div(job.count, block_threads)), block_threads, 0, stream>>>(job);
+    launch_dependent(early, planar_kernel<window, stride, rows>,
+                     dim3(static_cast<unsigned>(ceil_div(job.count, block_threads))), dim3(block_threads), 0,
+                     stream, job);
     return true;
 }
 
-// Outputs of a thread: more reuse what is loaded, fewer spread a small problem over the device.
-int tile_of(const DepthwiseParams& params, std::int64_t threads_of_one) {
-    if (params.tile > 0) return params.tile;
-    const std::int64_t per_multiprocessor = threads_of_one / std::max(1, params.multiprocessors);
-    return per_multiprocessor >= 4096 ? 4 : per_multiprocessor >= 1024 ? 2 : 1;
+// What a channels-last thread holds. Large problems want wide rows, which reuse what is loaded; small ones
+// wait for memory alone, and want many threads that ask for all of their window at once.
+struct Hold {
+    int columns, width;
+};
+constexpr int hold_code(Hold hold) { return hold.columns * 16 + hold.width; }
+
+// By threads a multiprocessor if each held four channels of one output (measured on an H200).
+Hold choose_hold(int window, std::int64_t threads) {
+    if (window == 3) {
+        if (threads < 100) return {1, 1};
+        if (threads < 240) return {1, 2};
+        if (threads < 500) return {1, 4};
+        return threads < 800 ? Hold{2, 4} : Hold{4, 4};
+    }
+    if (threads < 150) return {1, 2};
+    return threads < 500 ? Hold{2, 2} : Hold{4, 4};
 }
 
 template <int window, int stride>
 bool run_window(const DepthwiseParams& params, const Job& job, Stream stream) {
     const ConvolutionGeometry& g = params.geometry;
-    const std::int64_t outputs = g.batch * g.outputs * g.dst[1] * g.dst[2];
+    const std::int64_t threads =
+        g.batch * g.outputs * g.dst[1] * g.dst[2] / std::max(1, params.multiprocessors);
     if (params.form == DepthwiseForm::planar) {
-        if (tile_of(params, outputs) > 1) return run_planar<window, stride, 4>(job, g.batch, stream);
-        return run_planar<window, stride, 1>(job, g.batch, stream);
+        if (params.hold > 0 ? params.hold > 1 : threads >= 800)
+            return run_planar<window, stride, 4>(job, g.batch, params.early, stream);
+        return run_planar<window, stride, 1>(job, g.batch, params.early, stream);
     }
-    if (!vectors_allowed(job, g)) return run_channels_last<window, stride, 2, 1>(job, g.batch, stream);
-    switch (tile_of(params, outputs / 4)) {
-        case 1:
-            return run_channels_last<window, stride, 1, 4>(job, g.batch, stream);
-        case 2:
-            return run_channels_last<window, stride, 2, 4>(job, g.batch, stream);
+    const auto run = [&](auto columns, auto width, auto all_at_once) {
+        return run_channels_last<window, stride, columns.value, width.value, all_at_once.value>(
+            job, g.batch, params.early, stream);
+    };
+    using std::integral_constant, std::true_type, std::false_type;
+    constexpr integral_constant<int, 1> one;
+    constexpr integral_constant<int, 2> two;
+    constexpr integral_constant<int, 4> four;
+    if (!vectors_allowed(job, g)) return run(two, one, true_type());
+    switch (params.hold > 0 ? params.hold : hold_code(choose_hold(window, threads / 4))) {
+        case hold_code({1, 1}):
+            return run(one, one, true_type());
+        case hold_code({1, 2}):
+            return run(one, two, true_type());
+        case hold_code({2, 2}):
+            return run(two, two, true_type());
+        case hold_code({1, 4}):
+            return run(one, four, false_type());
+        case hold_code({2, 4}):
+            return run(two, four, false_type());
         default:
-            return run_channels_last<window, stride, 4, 4>(job, g.batch, stream);
+            return run(four, four, false_type());
     }
 }
 
@@ -314,6 +375,7 @@ DepthwiseParams depthwise_params(const ConvolutionGeometry& g, const Activation&
     params.geometry = g;
     params.activation = activation;
     params.multiprocessors = traits.multiprocessors;
+    params.early = traits.major >= 9;
     params.channels_inside = g.src_strides[1] == 1 && g.dst_strides[1] == 1;
     const bool flat = g.src[0] == 1 && g.window[0] == 1 && g.dst[0] == 1 && g.pads[0] == 0;
     const bool named = flat && g.window[1] == g.window[2] && (g.window[2] == 3 || g.window[2] == 5) &&

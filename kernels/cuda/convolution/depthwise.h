@@ -25,7 +25,8 @@ struct DepthwiseParams {
     DepthwiseForm form = DepthwiseForm::general;
     bool channels_inside = false;  // packed filter: taps x K, else K x taps
     int multiprocessors = 0;
-    int tile = 0;  // outputs of a thread; 0: chosen by the size of the problem
+    bool early = false;  // the kernel may be set up before the one before it ends
+    int hold = 0;        // what a thread holds (depthwise.cu); 0: chosen by the size of the problem
     Activation activation;
 };
 

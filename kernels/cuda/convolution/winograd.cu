@@ -1,12 +1,14 @@
 #include "kernels/cuda/convolution/winograd.h"
 
 #include <algorithm>
-#include <vector>
+#include <bit>
 
 #include "kernels/cuda/activation_call.cuh"
 #include "kernels/cuda/convolution/winograd_transform.cuh"
+#include "kernels/cuda/convolution/winograd_wgmma.h"
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/fast_division.h"
-#include "kernels/cuda/gemm/batched_gemm.cuh"
+#include "kernels/cuda/gemm/batched_gemm.h"
 
 namespace convlens::cuda {
 namespace {
@@ -22,6 +24,8 @@ struct Job {
     float* transformed;     // input: position, tile, row of src_row
     const float* products;  // position, tile, row of dst_row
     std::int64_t plane;     // floats from position to position, of either
+    unsigned
+        stage_rows;  // transformed input in stages of 32 channels by so many rows; 0: rows of all channels
     std::int64_t image0;
     unsigned tile0, count;  // tiles before the chunk in its first image; tiles of the chunk
     FastDivision row, tiles_x, image_tiles;
@@ -46,9 +50,10 @@ __device__ __forceinline__ TilePlace place_of(const Job& job, std::uint32_t tile
 template <int tile>
 __global__ void __launch_bounds__(block_threads) input_kernel(Job job) {
     constexpr int side = tile + 2;
-    batched::let_next_kernel_start();
+    let_next_kernel_start();
     std::uint32_t local = blockIdx.x * block_threads + threadIdx.x;
     const std::uint32_t channel = job.row.split(local);
+    wait_for_previous_kernel();
     if (local >= job.count) return;
     const TilePlace place = place_of(job, local);
     const int top = place.y * tile - job.pad_top, left = place.x * tile - job.pad_left;
@@ -70,7 +75,11 @@ __global__ void __launch_bounds__(block_threads) input_kernel(Job job) {
         }
         WinogradTransform<tile>::input(cells, columns[j]);
     }
-    float* to = job.transformed + static_cast<std::int64_t>(local) * job.row.divisor() + channel;
+    std::int64_t at = static_cast<std::int64_t>(local) * job.row.divisor() + channel;
+    if (job.stage_rows > 0)
+        at = (static_cast<std::int64_t>(channel / 32) * job.stage_rows + local) * 32 +
+             winograd_transformed_slot(local, channel % 32);
+    float* to = job.transformed + at;
 #pragma unroll
     for (int i = 0; i < side; ++i) {
         float line[side], done[side];
@@ -88,7 +97,8 @@ __global__ void __launch_bounds__(block_threads) output_kernel(Job job) {
     constexpr int side = tile + 2;
     std::uint32_t local = blockIdx.x * block_threads + threadIdx.x;
     const std::uint32_t channel = job.row.split(local);
-    batched::wait_for_previous_kernel();
+    let_next_kernel_start();
+    wait_for_previous_kernel();
     if (local >= job.count || channel >= static_cast<std::uint32_t>(job.channels)) return;
     const float* from = job.products + static_cast<std::int64_t>(local) * job.row.divisor() + channel;
     float down[side][tile];  // [column][output row]
@@ -155,23 +165,72 @@ Job job_of(const WinogradParams& params, std::int64_t origin, std::int64_t count
 }
 
 template <int tile>
-void run_chunk(const WinogradParams& params, Job input, Job output, BatchedGemm gemm, Stream stream) {
-    const auto blocks = [](const Job& job) {
-        return static_cast<unsigned>((std::int64_t{job.count} * job.row.divisor() + block_threads - 1) /
-                                     block_threads);
-    };
-    input_kernel<tile><<<blocks(input), block_threads, 0, stream>>>(input);
+void run_input(const Job& job, bool early, Stream stream) {
+    const std::int64_t threads = std::int64_t{job.count} * job.row.divisor();
+    launch_dependent(early, input_kernel<tile>,
+                     dim3(static_cast<unsigned>((threads + block_threads - 1) / block_threads)),
+                     dim3(block_threads), 0, stream, job);
+}
+
+template <int tile>
+void run_output(const Job& job, bool early, Stream stream) {
+    const std::int64_t threads = std::int64_t{job.count} * job.row.divisor();
+    launch_dependent(early, output_kernel<tile>,
+                     dim3(static_cast<unsigned>((threads + block_threads - 1) / block_threads)),
+                     dim3(block_threads), 0, stream, job);
+}
+
+std::int64_t tile_rows(const WinogradParams& params) { return round_up(params.chunk, winograd_tile_rows); }
+
+// Floats of one position.
+std::int64_t transformed_plane(const WinogradParams& params) {
+    return params.src_row * (params.wgmma_columns > 0 ? tile_rows(params) : params.chunk);
+}
+std::int64_t filter_plane(const WinogradParams& params) {
+    if (params.wgmma_columns == 0) return params.src_row * params.dst_row;
+    return 2 * params.src_row * round_up(params.geometry.outputs, params.wgmma_columns);
+}
+
+void run_products(const WinogradParams& params, std::int64_t count, const float* transformed,
+                  const float* packed, float* products, bool early, Stream stream) {
+    if (params.wgmma_columns > 0) {
+        WinogradProducts p;
+        p.positions = params.positions(), p.tiles = count;
+        p.outputs = params.geometry.outputs, p.channels = params.geometry.channels;
+        p.tile_rows = tile_rows(params);
+        p.columns = params.wgmma_columns;
+        p.transformed = transformed, p.filter = packed, p.products = products;
+        p.row = params.dst_row, p.plane = params.chunk * params.dst_row;
+        p.multiprocessors = params.traits.multiprocessors;
+        winograd_products(p, stream);
+        return;
+    }
+    BatchedGemm gemm;
+    gemm.batch = params.positions();
+    gemm.rows = count, gemm.columns = params.dst_row, gemm.depth = params.src_row;
+    gemm.a = transformed, gemm.a_row = params.src_row, gemm.a_batch = transformed_plane(params);
+    gemm.b = packed, gemm.b_row = params.dst_row, gemm.b_batch = filter_plane(params);
+    gemm.d = products, gemm.d_row = params.dst_row, gemm.d_batch = params.chunk * params.dst_row;
+    gemm.may_split = true;
+    gemm.overlaps_previous = early;
+    gemm.tile = params.gemm_tile;
     batched_gemm(gemm, params.traits, stream);
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(blocks(output));
-    config.blockDim = dim3(block_threads);
-    config.stream = stream;
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    config.attrs = &attribute;
-    config.numAttrs = gemm.overlaps_previous ? 1 : 0;
-    cudaLaunchKernelEx(&config, output_kernel<tile>, output);
+}
+
+// Where a filter's value lies in the packed form, and how.
+void store_filter(const WinogradParams& params, float* plane, std::int64_t k, std::int64_t c, float value) {
+    if (params.wgmma_columns == 0) {
+        plane[c * params.dst_row + k] = value;
+        return;
+    }
+    const std::int64_t padded = round_up(params.geometry.outputs, params.wgmma_columns);
+    float* stage = plane + c / winograd_stage_channels * 2 * padded * winograd_stage_channels;
+    float* high = stage + k * winograd_stage_channels + winograd_filter_slot(k, c % winograd_stage_channels);
+    const auto rounded = [](float x) {
+        return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000u) & 0xffffe000u);
+    };
+    *high = rounded(value);
+    high[padded * winograd_stage_channels] = rounded(value - *high);
 }
 
 }  // namespace
@@ -185,8 +244,28 @@ bool winograd_fits(const ConvolutionGeometry& g, int tile) {
     return ((g.dst[1] + tile - 1) / tile) * ((g.dst[2] + tile - 1) / tile) < longest;
 }
 
+namespace {
+
+// Of the tile of winograd_wgmma.h; 0 where batched_gemm is quicker: its tiles are smaller, and blocks divide
+// the depth (measured on an H200).
+int choose_columns(const WinogradParams& params) {
+    const std::int64_t channels = params.geometry.channels, outputs = params.geometry.outputs;
+    if (params.tiles < 40 || channels < 16 || outputs < 32) return 0;
+    const auto blocks = [&](std::int64_t columns) {
+        return params.positions() * ((params.tiles + winograd_tile_rows - 1) / winograd_tile_rows) *
+               ((outputs + columns - 1) / columns);
+    };
+    const std::int64_t multiprocessors = params.traits.multiprocessors;
+    if (channels >= 192 && blocks(64) < multiprocessors) return 0;
+    if (!winograd_has_wgmma(params.traits)) return 0;
+    const bool fits_128 = round_up(outputs, 64) == round_up(outputs, 128);
+    return fits_128 && blocks(128) >= multiprocessors ? 128 : 64;
+}
+
+}  // namespace
+
 WinogradParams winograd_params(const ConvolutionGeometry& g, int tile, const Activation& activation,
-                               const DeviceTraits& traits) {
+                               const DeviceTraits& traits, int wgmma_columns) {
     WinogradParams params;
     params.geometry = g;
     params.activation = activation;
@@ -195,7 +274,8 @@ WinogradParams winograd_params(const ConvolutionGeometry& g, int tile, const Act
     params.tiles_y = (g.dst[1] + tile - 1) / tile;
     params.tiles_x = (g.dst[2] + tile - 1) / tile;
     params.tiles = g.batch * params.tiles_y * params.tiles_x;
-    params.src_row = round_up(g.channels, 4);
+    params.wgmma_columns = wgmma_columns >= 0 ? wgmma_columns : choose_columns(params);
+    params.src_row = round_up(g.channels, params.wgmma_columns > 0 ? winograd_stage_channels : 4);
     params.dst_row = round_up(g.outputs, 4);
     const std::int64_t tile_bytes = params.positions() * (params.src_row + params.dst_row) * 4;
     const std::int64_t longest = std::max<std::int64_t>(128, most_workspace / tile_bytes / 128 * 128);
@@ -206,14 +286,14 @@ WinogradParams winograd_params(const ConvolutionGeometry& g, int tile, const Act
 }
 
 std::size_t winograd_packed_size(const WinogradParams& params) {
-    return static_cast<std::size_t>(params.positions() * params.src_row * params.dst_row);
+    return static_cast<std::size_t>(params.positions() * filter_plane(params));
 }
 
 void winograd_pack(const WinogradParams& params, const float* weights, float* packed) {
     const ConvolutionGeometry& g = params.geometry;
     const int side = params.tile + 2;
     const auto filter = [&](int i, int r) { return params.tile == 2 ? filter_2[i][r] : filter_4[i][r]; };
-    const std::int64_t plane = params.src_row * params.dst_row;
+    const std::int64_t plane = filter_plane(params);
     std::fill_n(packed, winograd_packed_size(params), 0.0f);
     for (int i = 0; i < side; ++i)
         for (int j = 0; j < side; ++j, packed += plane) {
@@ -227,13 +307,14 @@ void winograd_pack(const WinogradParams& params, const float* weights, float* pa
                     const float* from = weights + (k * g.channels + c) * 9;
                     double sum = 0;
                     for (int tap = 0; tap < 9; ++tap) sum += taps[tap] * from[tap];
-                    packed[c * params.dst_row + k] = static_cast<float>(sum);
+                    store_filter(params, packed, k, c, static_cast<float>(sum));
                 }
         }
 }
 
 std::size_t winograd_workspace_bytes(const WinogradParams& params) {
-    return static_cast<std::size_t>(params.positions() * params.chunk * (params.src_row + params.dst_row)) *
+    return static_cast<std::size_t>(params.positions() *
+                                    (transformed_plane(params) + params.chunk * params.dst_row)) *
            sizeof(float);
 }
 
@@ -252,7 +333,8 @@ void winograd(const WinogradParams& params, const float* src, const float* packe
               const float* residual, float* dst, void* workspace, Stream stream) {
     const ConvolutionGeometry& g = params.geometry;
     auto* transformed = static_cast<float*>(workspace);
-    float* products = transformed + params.positions() * params.chunk * params.src_row;
+    float* products = transformed + params.positions() * transformed_plane(params);
+    const bool early = params.traits.major >= 9;
     for (std::int64_t origin = 0; origin < params.tiles; origin += params.chunk) {
         const std::int64_t count = std::min(params.chunk, params.tiles - origin);
         Job input = job_of(params, origin, count, g.src_strides);
@@ -260,26 +342,17 @@ void winograd(const WinogradParams& params, const float* src, const float* packe
         input.transformed = transformed;
         input.channels = static_cast<int>(g.channels);
         input.row = FastDivision(params.src_row);
-        input.plane = params.chunk * params.src_row;
+        input.plane = transformed_plane(params);
+        input.stage_rows = params.wgmma_columns > 0 ? static_cast<unsigned>(tile_rows(params)) : 0;
         Job output = job_of(params, origin, count, g.dst_strides);
         output.dst = dst, output.bias = bias, output.residual = residual;
         output.products = products;
         output.channels = static_cast<int>(g.outputs);
         output.row = FastDivision(params.dst_row);
         output.plane = params.chunk * params.dst_row;
-        BatchedGemm gemm;
-        gemm.batch = params.positions();
-        gemm.rows = count, gemm.columns = params.dst_row, gemm.depth = params.src_row;
-        gemm.a = transformed, gemm.a_row = params.src_row, gemm.a_batch = input.plane;
-        gemm.b = packed, gemm.b_row = params.dst_row, gemm.b_batch = params.src_row * params.dst_row;
-        gemm.d = products, gemm.d_row = params.dst_row, gemm.d_batch = output.plane;
-        gemm.may_split = true;
-        gemm.overlaps_previous = params.traits.major >= 9;
-        gemm.tile = params.gemm_tile;
-        if (params.tile == 2)
-            run_chunk<2>(params, input, output, gemm, stream);
-        else
-            run_chunk<4>(params, input, output, gemm, stream);
+        params.tile == 2 ? run_input<2>(input, early, stream) : run_input<4>(input, early, stream);
+        run_products(params, count, transformed, packed, products, early, stream);
+        params.tile == 2 ? run_output<2>(output, early, stream) : run_output<4>(output, early, stream);
     }
 }
 

@@ -7,8 +7,10 @@
 // sums of large terms that cancel, so an error scales with the largest values under a tile, and a NaN or
 // infinity spreads over its tile.
 //
-// Three kernels: input transform, batched_gemm, output transform. Transformed data lie as position, tile,
-// channel (rows padded to four channels); tiles are processed in chunks that bound the workspace.
+// Three kernels: input transform, matrix products, output transform. The products are those of
+// winograd_wgmma.h where the device has them and there are tiles enough, else batched_gemm. Products lie as
+// position, tile, channel (rows padded to four channels), transformed inputs so too, or as winograd_wgmma.h
+// wants them. Tiles are processed in chunks that bound the workspace.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +28,7 @@ struct WinogradParams {
     std::int64_t tiles = 0;                 // of the batch
     std::int64_t chunk = 0;                 // tiles of a chunk
     std::int64_t src_row = 0, dst_row = 0;  // floats from tile to tile of transformed input and of products
+    int wgmma_columns = 0;                  // of a block of winograd_wgmma.h; 0: batched_gemm
     int gemm_tile = -1;                     // as BatchedGemm::tile
 
     std::int64_t positions() const { return static_cast<std::int64_t>(tile + 2) * (tile + 2); }
@@ -34,9 +37,9 @@ struct WinogradParams {
 // Whether tiles of an image, and the parts of a chunk, can be counted in 31 bits.
 bool winograd_fits(const ConvolutionGeometry& geometry, int tile);
 
-// geometry: one group, window 1x3x3, strides and dilations 1, no depth; it fits.
+// geometry: one group, window 1x3x3, strides and dilations 1, no depth; it fits. wgmma_columns: -1 chooses.
 WinogradParams winograd_params(const ConvolutionGeometry& geometry, int tile, const Activation& activation,
-                               const DeviceTraits& traits);
+                               const DeviceTraits& traits, int wgmma_columns = -1);
 // Floats of the transformed filter.
 std::size_t winograd_packed_size(const WinogradParams& params);
 // From K x C x 3 x 3, packed. Host memory.

@@ -76,7 +76,9 @@ template <class S>
 struct Simt {
     float sums[S::thread_m][S::thread_n] = {};
 
+    // A stage has sums of its own: long sums of one sign keep their accuracy.
     __device__ __forceinline__ void stage(const float* a, const float* b, int lane) {
+        float parts[S::thread_m][S::thread_n] = {};
         const float* rows = a + lane / 4 * S::a_pitch;
         const float* columns = b + lane % 4 * 4;
 #pragma unroll
@@ -98,10 +100,14 @@ struct Simt {
                 for (int i = 0; i < S::thread_m; ++i) {
                     const float factor = u == 0 ? x[i].x : u == 1 ? x[i].y : u == 2 ? x[i].z : x[i].w;
 #pragma unroll
-                    for (int j = 0; j < S::thread_n; ++j) sums[i][j] = fmaf(factor, y[j], sums[i][j]);
+                    for (int j = 0; j < S::thread_n; ++j) parts[i][j] = fmaf(factor, y[j], parts[i][j]);
                 }
             }
         }
+#pragma unroll
+        for (int i = 0; i < S::thread_m; ++i)
+#pragma unroll
+            for (int j = 0; j < S::thread_n; ++j) sums[i][j] += parts[i][j];
     }
     // The thread's sums by groups of neighbouring columns.
     static constexpr int group = 4, groups = S::thread_m * S::thread_n / 4;

@@ -5,9 +5,6 @@
 namespace convlens::cuda::batched {
 
 //                                     split thread  warps  slices depth stages blocks
-void split_large(const BatchedGemm& gemm, Stream stream) {
-    start<Shape<true, 8, 8, 2, 4, 1, 32, 3, 1>, 4, 4>(gemm, stream);
-}
 void split_middle(const BatchedGemm& gemm, Stream stream) {
     start<Shape<true, 4, 8, 2, 2, 1, 32, 3, 3>, 4, 4>(gemm, stream);
 }

@@ -6,7 +6,6 @@
 
 namespace convlens::cuda::batched {
 
-void split_large(const BatchedGemm& gemm, Stream stream);   // 128 x 128
 void split_middle(const BatchedGemm& gemm, Stream stream);  // 64 x 64
 void split_tall(const BatchedGemm& gemm, Stream stream);    // 128 x 64
 void split_thin(const BatchedGemm& gemm, Stream stream);    // 16 x 64
