@@ -15,6 +15,7 @@
 #include "convlens/context.h"
 #include "convlens/external.h"
 #include "primitives/algorithm.h"
+#include "primitives/map_statistics.h"
 
 namespace convlens {
 
@@ -39,6 +40,8 @@ class Device {
     virtual void end_range() = 0;
     // Elements of `base` (device memory) at these offsets, into host memory.
     virtual void gather(const float* base, std::span<const std::int64_t> offsets, float* out) = 0;
+
+    virtual std::unique_ptr<MapStatisticsTaker> make_map_statistics() = 0;
 
     class MarkSet {
       public:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "primitives/cuda/external.h"
+#include "primitives/cuda/map_statistics.h"
 
 namespace convlens {
 namespace {
@@ -217,6 +218,8 @@ class RuntimeDevice final : public CudaDevice {
         cuda::gather_floats(base, there, static_cast<int>(offsets.size()), values, stream_);
         download(out, values, offsets.size() * sizeof(float));
     }
+
+    std::unique_ptr<MapStatisticsTaker> make_map_statistics() override { return cuda_map_statistics(*this); }
 
     std::unique_ptr<MarkSet> make_marks(int count) override {
         return std::make_unique<RuntimeMarks>(*this, count);
