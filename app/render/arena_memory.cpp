@@ -121,7 +121,7 @@ class ArenaSharing final : public Sharing {
     }
     FileDescriptor export_read() override {
         check_exports();
-        return FileDescriptor(device_->timeline().export_fd());
+        return FileDescriptor(device_->read().export_fd());
     }
     void signal_written(std::uint64_t value) noexcept override { device_->written().signal(value); }
 

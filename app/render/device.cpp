@@ -207,7 +207,7 @@ Device::Device(std::shared_ptr<Instance> instance, VkSurfaceKHR surface, int num
     const std::vector<DeviceCandidate> candidates = device_candidates(instance_->handle(), surface);
     create(choose_candidate(candidates, number, wanted), surface != VK_NULL_HANDLE);
     try {
-        timeline_ = std::make_unique<Timeline>(handle_, export_obstacle_.empty());
+        timeline_ = std::make_unique<Timeline>(handle_);
     } catch (...) {
         vkDestroyDevice(handle_, nullptr);
         throw;
@@ -268,6 +268,7 @@ Device::~Device() {
     (void)vkDeviceWaitIdle(handle_);
     deferred_.clear();
     written_.reset();
+    read_.reset();
     timeline_.reset();
     vkDestroyDevice(handle_, nullptr);
 }
@@ -291,13 +292,13 @@ std::uint32_t Device::memory_type(std::uint32_t bits, VkMemoryPropertyFlags requ
     return static_cast<std::uint32_t>(best);
 }
 
-Timeline& Device::written() {
-    const std::lock_guard lock(written_mutex_);
-    if (written_ == nullptr) {
-        written_ = std::make_unique<Timeline>(handle_, export_obstacle_.empty());
-        set_name(VK_OBJECT_TYPE_SEMAPHORE, reinterpret_cast<std::uint64_t>(written_->semaphore()), "passes");
+Timeline& Device::external(std::unique_ptr<Timeline>& timeline, const char* name) {
+    const std::lock_guard lock(external_mutex_);
+    if (timeline == nullptr) {
+        timeline = std::make_unique<Timeline>(handle_, export_obstacle_.empty());
+        set_name(VK_OBJECT_TYPE_SEMAPHORE, reinterpret_cast<std::uint64_t>(timeline->semaphore()), name);
     }
-    return *written_;
+    return *timeline;
 }
 
 std::pair<std::uint64_t, std::uint64_t> Device::memory_budget() const {
@@ -324,17 +325,20 @@ std::uint64_t Device::submit(VkCommandBuffer commands, SubmitSemaphores semaphor
                                      .stageMask = stage};
     };
     const std::uint64_t value = timeline_->peek_next();
-    VkSemaphoreSubmitInfo waits[2], signals[2];
+    VkSemaphoreSubmitInfo waits[2], signals[3];
     std::uint32_t wait_count = 0, signal_count = 0;
     if (semaphores.acquired != VK_NULL_HANDLE)
         waits[wait_count++] =
             info_of(semaphores.acquired, 0, VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT);
-    if (semaphores.written > 0)
+    if (semaphores.reads_external && semaphores.written > 0)
         waits[wait_count++] =
             info_of(written().semaphore(), semaphores.written, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT);
     signals[signal_count++] = info_of(timeline_->semaphore(), value, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     if (semaphores.drawn != VK_NULL_HANDLE)
         signals[signal_count++] = info_of(semaphores.drawn, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    if (semaphores.reads_external)
+        signals[signal_count++] =
+            info_of(read().semaphore(), read().peek_next(), VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     const VkCommandBufferSubmitInfo buffer{.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                            .commandBuffer = commands};
     const VkSubmitInfo2 info{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
@@ -345,6 +349,7 @@ std::uint64_t Device::submit(VkCommandBuffer commands, SubmitSemaphores semaphor
                              .signalSemaphoreInfoCount = signal_count,
                              .pSignalSemaphoreInfos = signals};
     check(vkQueueSubmit2(queue_, 1, &info, VK_NULL_HANDLE), "Submitting a refresh to the GPU");
+    if (semaphores.reads_external) (void)read().take_next();
     return timeline_->take_next();
 }
 

@@ -44,7 +44,10 @@ const DeviceCandidate& choose_candidate(const std::vector<DeviceCandidate>& cand
 struct SubmitSemaphores {
     VkSemaphore acquired = VK_NULL_HANDLE,
                 drawn = VK_NULL_HANDLE;  // of a swapchain; null where there is none
-    std::uint64_t written = 0;  // of the timeline that compute signals: shaders wait for it; 0: for nothing
+    // Shaders read memory of another API: they wait until its timeline has come to `written` (0: at once),
+    // and the timeline of those reads takes its next value.
+    bool reads_external = false;
+    std::uint64_t written = 0;
 };
 
 class Device {
@@ -70,8 +73,10 @@ class Device {
     const DeviceIdentity& identity() const { return identity_; }
     // Why no memory or timelines are exported; empty: they are.
     const std::string& export_obstacle() const { return export_obstacle_; }
-    // The timeline that another API signals when it has written; made when first asked for.
-    Timeline& written();
+    // The timelines that order another API's writes and this device's reads; made when first asked for. Own
+    // ones, since what is exported says less to the validation layers, and waits of the processor cost more.
+    Timeline& written() { return external(written_, "passes"); }
+    Timeline& read() { return external(read_, "reads of passes"); }
     // Memory of the device's own heaps that this program uses, and may use; {0, 0}: not known.
     std::pair<std::uint64_t, std::uint64_t> memory_budget() const;
 
@@ -97,6 +102,7 @@ class Device {
 
   private:
     void create(const DeviceCandidate& candidate, bool swapchain);
+    Timeline& external(std::unique_ptr<Timeline>& timeline, const char* name);
 
     std::shared_ptr<Instance> instance_;
     VkPhysicalDevice physical_ = VK_NULL_HANDLE;
@@ -112,8 +118,8 @@ class Device {
     std::string export_obstacle_;
     bool has_budget_ = false;
     std::unique_ptr<Timeline> timeline_;
-    std::mutex written_mutex_;
-    std::unique_ptr<Timeline> written_;
+    std::mutex external_mutex_;
+    std::unique_ptr<Timeline> written_, read_;
     std::mutex deferred_mutex_;
     std::vector<std::pair<std::uint64_t, std::shared_ptr<void>>> deferred_;
     std::atomic<std::uint64_t> viewer_bytes_{0};

@@ -266,9 +266,10 @@ std::function<void()> VulkanRenderer::end_refresh(const ImDrawData* draw_data, s
     frame().end();
     SubmitSemaphores semaphores;
     if (picture) semaphores = {frame().acquired, swapchain_->drawn(*picture)};
-    if (external) semaphores.written = written;
+    semaphores.reads_external = external;
+    semaphores.written = written;
     const std::uint64_t value = frame().value = device_->submit(commands, semaphores);
-    if (external) last_read_ = value;
+    if (external) last_read_ = device_->read().last();
     if (picture) swapchain_->present(*picture);
     ++refresh_;
     frame_waited_ = false;

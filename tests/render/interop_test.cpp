@@ -54,6 +54,55 @@ TEST(Interop, EachObstacleIsNamedAndStagedInstead) {
     }
 }
 
+TEST(Interop, ThePlaceOnTheBusStandsInForAMissingUuid) {
+    Facts facts = cuda_facts();
+    facts.compute_uuid.reset();
+    facts.compute_pci = "0000:3B:00.0";
+    EXPECT_EQ(choose_interop(Request::automatic, facts).mode, Mode::staged);
+    facts.vulkan_pci = "0000:3b:00.0";
+    EXPECT_EQ(choose_interop(Request::automatic, facts).mode, Mode::shared);
+    facts.vulkan_pci = "0000:3c:00.0";
+    EXPECT_EQ(choose_interop(Request::automatic, facts).mode, Mode::staged);
+    facts.compute_uuid = DeviceUuid{1, 2, 3};
+    EXPECT_EQ(choose_interop(Request::automatic, facts).mode, Mode::shared) << "UUIDs come first";
+}
+
+std::vector<DeviceInfo> two_gpus() {
+    std::vector<DeviceInfo> devices(2);
+    devices[0] = {.number = 0, .name = "GPU A", .uuid = {1}, .pci = "0000:01:00.0"};
+    devices[1] = {.number = 1, .name = "GPU B", .uuid = {2}, .pci = "0000:02:00.0"};
+    return devices;
+}
+
+TEST(Backend, IsFoundOrRefusedWithTheReason) {
+    const auto gpus = two_gpus();
+    EXPECT_EQ(choose_backend("auto", -1, gpus, "").backend, Backend::cuda);
+    EXPECT_EQ(choose_backend("auto", 1, gpus, "").device, 1);
+    EXPECT_EQ(choose_backend("cpu", -1, gpus, "").backend, Backend::cpu);
+    EXPECT_EQ(choose_backend("cpu", 7, gpus, "").backend, Backend::cpu) << "Vulkan's number then";
+    EXPECT_THROW((void)choose_backend("cuda", 2, gpus, ""), Error);
+    // A driver older than the toolkit, no driver, no GPU: the library says which.
+    const std::string why = "the NVIDIA driver is for CUDA 11.4, this program needs CUDA 13.0";
+    const BackendChoice choice = choose_backend("auto", -1, {}, why);
+    EXPECT_EQ(choice.backend, Backend::cpu);
+    EXPECT_EQ(choice.reason, why);
+    try {
+        (void)choose_backend("cuda", -1, {}, why);
+        ADD_FAILURE() << "there is no device";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::not_supported);
+        EXPECT_NE(std::string(error.what()).find(why), std::string::npos);
+    }
+}
+
+TEST(Backend, AWindowComputesWhereItDraws) {
+    const auto gpus = two_gpus();
+    EXPECT_EQ(device_of_window(-1, gpus, identity_of(gpus[1])), 1);
+    EXPECT_EQ(device_of_window(0, gpus, identity_of(gpus[1])), 0) << "asked for";
+    EXPECT_EQ(device_of_window(-1, gpus, {"llvmpipe", DeviceUuid{9}, ""}), 0);
+    EXPECT_EQ(device_of_window(-1, gpus, {"by its place", std::nullopt, "0000:02:00.0"}), 1);
+}
+
 TEST(Interop, RequestsAreParsed) {
     EXPECT_EQ(parse_request("auto"), Request::automatic);
     EXPECT_EQ(parse_request("shared"), Request::shared);
