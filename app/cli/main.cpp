@@ -10,6 +10,7 @@
 #include <new>
 
 #include "app/cli/assets.h"
+#include "app/cli/bench.h"
 #include "app/cli/listing.h"
 #include "app/cli/message.h"
 #include "app/cli/options.h"
@@ -39,15 +40,17 @@ struct Program {
     CommonOptions common;
     ViewOptions view;
     RunOptions run;
+    BenchOptions bench;
     InfoOptions info;
     ConformanceOptions conformance;
     std::string size;
     CLI::App* view_command = nullptr;
     CLI::App* run_command = nullptr;
+    CLI::App* bench_command = nullptr;
     CLI::App* info_command = nullptr;
     CLI::App* commands_command = nullptr;
     CLI::App* conformance_command = nullptr;
-    CLI::App* absent_commands[2] = {nullptr, nullptr};
+    CLI::App* absent_command = nullptr;
 
     Program() {
         app.set_version_flag("--version", std::string("convlens ") + version());
@@ -56,9 +59,10 @@ struct Program {
         add_common();
         add_view();
         add_run();
+        add_bench();
         add_others();
         for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
-        for (CLI::App* command : absent_commands) command->fallthrough(false);
+        absent_command->fallthrough(false);
     }
 
     void add_common() {
@@ -140,6 +144,36 @@ struct Program {
         c.add_flag("--profile", run.profile, "more passes, and spread, CPU time and rates of each layer");
     }
 
+    void add_bench() {
+        bench_command =
+            app.add_subcommand("bench", "every algorithm on stated layers, or whole networks, timed");
+        CLI::App& c = *bench_command;
+        c.add_option("MODEL", bench.models,
+                     "suite models: ONNX files or names of bundled models (all bundled)")
+            ->type_name("");
+        c.add_option("--suite", bench.suite, "ops: layers by every algorithm; models: networks (ops)")
+            ->type_name("ops|models");
+        c.add_option("--filter", bench.filter, "only layers or models with this in their name")
+            ->type_name("TEXT");
+        c.add_option("--layers", bench.layers, "a list of layers as assets/layers/*.csv")->type_name("FILE");
+        c.add_option("--precision", bench.precision,
+                     "fp32, tf32, fp16 or bf16; the last two take such tensors")
+            ->type_name("NAME");
+        c.add_option("--direction", bench.direction, "fwd")->type_name("NAME");
+        c.add_option("--batch", bench.batch, "of networks")->type_name("N")->check(range(1, 4096));
+        c.add_option("--side", bench.side, "of networks of any picture size")
+            ->type_name("N")
+            ->check(range(1, 16384));
+        c.add_option("--seconds", bench.seconds, "about this long for a layer or a network (2)")
+            ->type_name("S")
+            ->check(range(0.001, 86400.0));
+        c.add_flag("--peers", bench.peers, "not in this version");
+        c.add_option("--json", bench.json, "report; - is standard output, which then holds nothing else")
+            ->type_name("FILE");
+        c.add_option("--csv", bench.csv, "the same rows; - is standard output")->type_name("FILE");
+        c.add_option("--html", bench.html, "not in this version")->type_name("FILE");
+    }
+
     void add_others() {
         info_command =
             app.add_subcommand("info", "devices, versions, what is available and why the rest is not");
@@ -152,9 +186,8 @@ struct Program {
             ->required();
         conformance_command->add_option("--json", conformance.json, "report; - is standard output")
             ->type_name("FILE");
-        absent_commands[0] = app.add_subcommand("bench", "not in this version");
-        absent_commands[1] = app.add_subcommand("train", "not in this version");
-        for (CLI::App* command : absent_commands) command->allow_extras();
+        absent_command = app.add_subcommand("train", "not in this version");
+        absent_command->allow_extras();
     }
 };
 
@@ -177,15 +210,15 @@ int dispatch(Program& p) {
     static_cast<CommonOptions&>(p.run) = p.common;
     static_cast<CommonOptions&>(p.info) = p.common;
     static_cast<CommonOptions&>(p.conformance) = p.common;
-    for (const CLI::App* command : p.absent_commands)
-        if (command->parsed())
-            throw Error(Status::not_supported,
-                        "'convlens " + command->get_name() +
-                            "' is not in this version: see convlens --help for what is");
+    static_cast<CommonOptions&>(p.bench) = p.common;
+    if (p.absent_command->parsed())
+        throw Error(Status::not_supported,
+                    "'convlens train' is not in this version: see convlens --help for what is");
     if (p.commands_command->parsed()) return list_commands();
     if (p.info_command->parsed()) return info(p.info);
     if (p.conformance_command->parsed()) return conformance(p.conformance);
     if (p.run_command->parsed()) return run(p.run);
+    if (p.bench_command->parsed()) return bench(p.bench);
     parse_size(p.size, p.view);
     if (!p.view.model.empty()) p.view.model = resolve_model(p.view.model);
     return view(p.view);
@@ -205,9 +238,10 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
     if (!words.empty() && words[0][0] != '-' && words[0].find('/') == std::string::npos &&
         std::filesystem::path(words[0]).extension().empty() && bundled_model(words[0]).empty() &&
         !std::filesystem::exists(words[0]))
-        throw Error(Status::bad_parameter,
-                    "'" + words[0] +
-                        "' is no command: view, run, info, commands or conformance; see convlens --help");
+        throw Error(
+            Status::bad_parameter,
+            "'" + words[0] +
+                "' is no command: view, run, bench, info, commands or conformance; see convlens --help");
     words.insert(words.begin(), "view");
     return words;
 }

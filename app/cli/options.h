@@ -54,6 +54,20 @@ struct RunOptions : CommonOptions {
     bool profile = false;
 };
 
+struct BenchOptions : CommonOptions {
+    std::string suite;                // ops, models; empty: ops, with models named models
+    std::vector<std::string> models;  // suite models: bundled names or ONNX files; empty: the bundled ones
+    std::string layers;               // suite ops: a list of layers; empty: the bundled one of the backend
+    std::string filter;               // part of the names that are wanted
+    std::string precision = "fp32";
+    std::string direction = "fwd";
+    int batch = 0;       // suite models; 0: 1, or what the file says
+    int side = 0;        // suite models, of pictures of any size; 0: the model's default
+    double seconds = 0;  // a layer or a pass series; 0: 2
+    bool peers = false;
+    std::string json, csv, html;  // "-": standard output; empty: none
+};
+
 struct InfoOptions : CommonOptions {
     std::string json;
 };
