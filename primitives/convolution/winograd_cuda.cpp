@@ -66,10 +66,16 @@ std::int64_t tiles(const ConvolutionProblem& problem, std::int64_t tile) {
            ((problem.dst.dims[3] + tile - 1) / tile);
 }
 
-// The transformed filter is 4 times the plain one: few tiles don't repay reading it. F(2x2) has four times
-// the tiles and less than half the filter.
-bool preferred_4x4(const ConvolutionProblem& problem, const Context&) {
-    return channels_pay(problem) && tiles(problem, 4) >= 32;
+double cost(const ConvolutionProblem& problem, const Context& context, int tile) {
+    return cuda::winograd_cost(cuda::winograd_params(
+        convolution_geometry(problem), tile, kernel_activation(problem.activation), traits_of(context)));
+}
+
+// The transformed filter is 4 times the plain one, of F(2x2) less than half of that: few tiles don't repay
+// reading it. F(2x2) has four times the tiles.
+bool preferred_4x4(const ConvolutionProblem& problem, const Context& context) {
+    return channels_pay(problem) && tiles(problem, 4) >= 16 &&
+           cost(problem, context, 4) <= cost(problem, context, 2);
 }
 
 bool preferred_2x2(const ConvolutionProblem& problem, const Context&) {

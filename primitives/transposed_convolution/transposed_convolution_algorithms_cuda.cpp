@@ -112,14 +112,6 @@ std::string reject_implicit_gemm(const Transposed& problem, const Context& conte
     return {};
 }
 
-// One kernel a phase: worth it where each has work for the whole device and outputs for a tile's columns.
-bool prefer_implicit_gemm(const Transposed& problem, const Context&) {
-    const kernels::ConvolutionGeometry geometry = convolution_geometry(problem);
-    const double cells = static_cast<double>(geometry.batch) * static_cast<double>(geometry.dst_cells());
-    return cuda::phase_gemm_phases(geometry) <= 4 && geometry.outputs / geometry.groups >= 32 &&
-           cells * static_cast<double>(geometry.outputs) >= 4e6;
-}
-
 std::unique_ptr<Plan> make_implicit_gemm(const Transposed& problem, const Context& context, PlanInfo info) {
     auto phases = *cuda::phase_gemm(convolution_geometry(problem), kernel_activation(problem.activation),
                                     traits_of(context));
@@ -129,8 +121,9 @@ std::unique_ptr<Plan> make_implicit_gemm(const Transposed& problem, const Contex
 }
 
 constexpr std::array<Algorithm<Transposed>, 3> rows = {{
-    {"implicit_gemm", ErrorClass::fp32, true, reject_implicit_gemm, prefer_implicit_gemm, make_implicit_gemm},
     {"col2im_gemm", ErrorClass::fp32, true, reject_col2im_gemm, always<Transposed>, make_col2im_gemm},
+    // No workspace, but a kernel for each phase of the strides: not quicker.
+    {"implicit_gemm", ErrorClass::fp32, true, reject_implicit_gemm, always<Transposed>, make_implicit_gemm},
     {"direct", ErrorClass::exact_order, true, reject_unless_f32, always<Transposed>, make_direct},
 }};
 

@@ -39,13 +39,13 @@ template <int width>
 __device__ __forceinline__ Lanes<width> load(const float* from) {
     Lanes<width> x;
     if constexpr (width == 4) {
-        const float4 four = __ldg(reinterpret_cast<const float4*>(from));
+        const float4 four = *reinterpret_cast<const float4*>(from);
         x.v[0] = four.x, x.v[1] = four.y, x.v[2] = four.z, x.v[3] = four.w;
     } else if constexpr (width == 2) {
-        const float2 two = __ldg(reinterpret_cast<const float2*>(from));
+        const float2 two = *reinterpret_cast<const float2*>(from);
         x.v[0] = two.x, x.v[1] = two.y;
     } else {
-        x.v[0] = __ldg(from);
+        x.v[0] = *from;
     }
     return x;
 }
@@ -70,11 +70,16 @@ __device__ __forceinline__ void finish(const Job& job, Lanes<width> sum, const L
         job.dst[at] = sum.v[0];
 }
 
+// Blocks of a multiprocessor that the registers must allow: wide rows are for large problems, which need many
+// threads.
+constexpr int least_blocks(int window, int columns) { return window == 3 && columns == 4 ? 6 : 0; }
+
 // A thread: `width` channels of `columns` neighbouring outputs of a row. Lanes of a warp follow the channels,
 // then the columns; warps of a block are rows. all_at_once: the whole window is asked for before the sums
 // begin, else row by row.
 template <int window, int stride, int columns, int width, bool all_at_once>
-__global__ void __launch_bounds__(block_threads) channels_last_kernel(Job job) {
+__global__ void __launch_bounds__(block_threads, least_blocks(window, columns))
+    channels_last_kernel(Job job) {
     let_next_kernel_start();
     wait_for_previous_kernel();
     std::uint32_t image = blockIdx.x;
@@ -94,7 +99,7 @@ __global__ void __launch_bounds__(block_threads) channels_last_kernel(Job job) {
     Lanes<width> bias = {};
     if (job.bias)
 #pragma unroll
-        for (int i = 0; i < width; ++i) bias.v[i] = __ldg(job.bias + c + i);
+        for (int i = 0; i < width; ++i) bias.v[i] = job.bias[c + i];
     constexpr int span = (columns - 1) * stride + window;
     const auto cell = [&](int r, int s) {
         const bool inside = static_cast<unsigned>(top + r) < static_cast<unsigned>(job.src_height) &&
@@ -158,7 +163,7 @@ __global__ void __launch_bounds__(block_threads) planar_kernel(Job job) {
     const float* src = job.src + image * job.src_image + channel * job.src_channel;
     const float* taps = job.packed + output * (window * window);
 
-    const Lanes<1> bias = {job.bias ? __ldg(job.bias + output) : 0.0f};
+    const Lanes<1> bias = {job.bias ? job.bias[output] : 0.0f};
     float sums[rows] = {};
     constexpr int span = (rows - 1) * stride + window;
     // Row by row of the source: each output still sums over its window in order.
@@ -170,7 +175,7 @@ __global__ void __launch_bounds__(block_threads) planar_kernel(Job job) {
         for (int s = 0; s < window; ++s) {
             const bool inside =
                 row_inside && static_cast<unsigned>(left + s) < static_cast<unsigned>(job.src_width);
-            const float x = inside ? __ldg(row + (left + s) * job.src_column) : 0.0f;
+            const float x = inside ? row[(left + s) * job.src_column] : 0.0f;
 #pragma unroll
             for (int j = 0; j < rows; ++j)
                 if (r - j * stride >= 0 && r - j * stride < window)

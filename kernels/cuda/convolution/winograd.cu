@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/cuda/activation_call.cuh"
+#include "kernels/cuda/convolution/winograd_planar.h"
 #include "kernels/cuda/convolution/winograd_transform.cuh"
 #include "kernels/cuda/convolution/winograd_wgmma.h"
 #include "kernels/cuda/dependent_launch.cuh"
-#include "kernels/cuda/fast_division.h"
 #include "kernels/cuda/gemm/batched_gemm.h"
 
 namespace convlens::cuda {
@@ -15,36 +14,7 @@ namespace {
 
 constexpr int block_threads = 128;
 
-// A chunk's transform. Tiles are counted from the first tile of image `image0`.
-struct Job {
-    const float* src;
-    float* dst;
-    const float* bias;
-    const float* residual;
-    float* transformed;     // input: position, tile, row of src_row
-    const float* products;  // position, tile, row of dst_row
-    std::int64_t plane;     // floats from position to position, of either
-    unsigned
-        stage_rows;  // transformed input in stages of 32 channels by so many rows; 0: rows of all channels
-    std::int64_t image0;
-    unsigned tile0, count;  // tiles before the chunk in its first image; tiles of the chunk
-    FastDivision row, tiles_x, image_tiles;
-    int channels, src_height, src_width, dst_height, dst_width, pad_top, pad_left;
-    std::int64_t image_step, channel_step, row_step, column_step;  // of src, or of dst
-    Activation activation;
-};
-
-struct TilePlace {
-    std::int64_t image;
-    int y, x;
-};
-
-__device__ __forceinline__ TilePlace place_of(const Job& job, std::uint32_t tile) {
-    std::uint32_t image = tile + job.tile0;
-    std::uint32_t y = job.image_tiles.split(image);
-    const std::uint32_t x = job.tiles_x.split(y);
-    return {job.image0 + image, static_cast<int>(y), static_cast<int>(x)};
-}
+using namespace winograd_detail;
 
 // A thread: one channel of one tile. Lanes follow the channels.
 template <int tile>
@@ -71,15 +41,11 @@ __global__ void __launch_bounds__(block_threads) input_kernel(Job job) {
         for (int i = 0; i < side; ++i) {
             const bool inside =
                 column_inside && static_cast<unsigned>(top + i) < static_cast<unsigned>(job.src_height);
-            cells[i] = inside ? __ldg(first + i * job.row_step + j * job.column_step) : 0.0f;
+            cells[i] = inside ? first[i * job.row_step + j * job.column_step] : 0.0f;
         }
         WinogradTransform<tile>::input(cells, columns[j]);
     }
-    std::int64_t at = static_cast<std::int64_t>(local) * job.row.divisor() + channel;
-    if (job.stage_rows > 0)
-        at = (static_cast<std::int64_t>(channel / 32) * job.stage_rows + local) * 32 +
-             winograd_transformed_slot(local, channel % 32);
-    float* to = job.transformed + at;
+    float* to = job.transformed + transformed_at(job, local, channel);
 #pragma unroll
     for (int i = 0; i < side; ++i) {
         float line[side], done[side];
@@ -106,28 +72,11 @@ __global__ void __launch_bounds__(block_threads) output_kernel(Job job) {
     for (int j = 0; j < side; ++j) {
         float cells[side];
 #pragma unroll
-        for (int i = 0; i < side; ++i) cells[i] = __ldg(from + (i * side + j) * job.plane);
+        for (int i = 0; i < side; ++i) cells[i] = from[(i * side + j) * job.plane];
         WinogradTransform<tile>::output(cells, down[j]);
     }
     const TilePlace place = place_of(job, local);
-    const float bias = job.bias ? __ldg(job.bias + channel) : 0.0f;
-    const std::int64_t at = place.image * job.image_step + channel * job.channel_step +
-                            place.y * tile * job.row_step + place.x * tile * job.column_step;
-#pragma unroll
-    for (int i = 0; i < tile; ++i) {
-        float across[side], done[tile];
-#pragma unroll
-        for (int j = 0; j < side; ++j) across[j] = down[j][i];
-        WinogradTransform<tile>::output(across, done);
-#pragma unroll
-        for (int j = 0; j < tile; ++j) {
-            if (place.y * tile + i >= job.dst_height || place.x * tile + j >= job.dst_width) continue;
-            const std::int64_t cell = at + i * job.row_step + j * job.column_step;
-            float sum = done[j] + bias;
-            if (job.residual) sum += __ldg(job.residual + cell);
-            job.dst[cell] = activate_or_call(job.activation, sum);
-        }
-    }
+    finish_tile<tile>(job, place, channel, down);
 }
 
 constexpr double filter_2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
@@ -166,6 +115,10 @@ Job job_of(const WinogradParams& params, std::int64_t origin, std::int64_t count
 
 template <int tile>
 void run_input(const Job& job, bool early, Stream stream) {
+    if (job.column_step == 1 && job.channel_step != 1) {
+        input_planar<tile>(job, early, stream);
+        return;
+    }
     const std::int64_t threads = std::int64_t{job.count} * job.row.divisor();
     launch_dependent(early, input_kernel<tile>,
                      dim3(static_cast<unsigned>((threads + block_threads - 1) / block_threads)),
@@ -174,6 +127,10 @@ void run_input(const Job& job, bool early, Stream stream) {
 
 template <int tile>
 void run_output(const Job& job, bool early, Stream stream) {
+    if (job.column_step == 1 && job.channel_step != 1) {
+        output_planar<tile>(job, early, stream);
+        return;
+    }
     const std::int64_t threads = std::int64_t{job.count} * job.row.divisor();
     launch_dependent(early, output_kernel<tile>,
                      dim3(static_cast<unsigned>((threads + block_threads - 1) / block_threads)),
@@ -246,20 +203,30 @@ bool winograd_fits(const ConvolutionGeometry& g, int tile) {
 
 namespace {
 
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// Rounds of tiles of winograd_wgmma.h over the multiprocessors, in times of a 128 x 128 tile. Of the narrow
+// tiles a multiprocessor has two at a time, and a last one alone is quicker.
+double rounds(const WinogradParams& params, std::int64_t columns) {
+    const std::int64_t multiprocessors = std::max(1, params.traits.multiprocessors);
+    const std::int64_t blocks = params.positions() * ceil_div(params.tiles, winograd_tile_rows) *
+                                ceil_div(params.geometry.outputs, columns);
+    if (columns == 128) return static_cast<double>(ceil_div(blocks, multiprocessors));
+    const std::int64_t whole = blocks / (2 * multiprocessors), rest = blocks % (2 * multiprocessors);
+    const double last = rest == 0 ? 0 : rest <= multiprocessors ? 0.55 : 1;
+    return 1.08 * (static_cast<double>(whole) + last);
+}
+
 // Of the tile of winograd_wgmma.h; 0 where batched_gemm is quicker: its tiles are smaller, and blocks divide
 // the depth (measured on an H200).
 int choose_columns(const WinogradParams& params) {
     const std::int64_t channels = params.geometry.channels, outputs = params.geometry.outputs;
     if (params.tiles < 40 || channels < 16 || outputs < 32) return 0;
-    const auto blocks = [&](std::int64_t columns) {
-        return params.positions() * ((params.tiles + winograd_tile_rows - 1) / winograd_tile_rows) *
-               ((outputs + columns - 1) / columns);
-    };
-    const std::int64_t multiprocessors = params.traits.multiprocessors;
-    if (channels >= 192 && blocks(64) < multiprocessors) return 0;
+    const std::int64_t narrow =
+        params.positions() * ceil_div(params.tiles, winograd_tile_rows) * ceil_div(outputs, 64);
+    if (channels >= 192 && narrow < params.traits.multiprocessors) return 0;
     if (!winograd_has_wgmma(params.traits)) return 0;
-    const bool fits_128 = round_up(outputs, 64) == round_up(outputs, 128);
-    return fits_128 && blocks(128) >= multiprocessors ? 128 : 64;
+    return rounds(params, 128) <= rounds(params, 64) ? 128 : 64;
 }
 
 }  // namespace
@@ -327,6 +294,20 @@ double winograd_operations(const WinogradParams& params) {
     return static_cast<double>(params.tiles) *
            (2 * side * side * channels * outputs + 2 * side * input * channels +
             (side + params.tile) * output * outputs);
+}
+
+double winograd_cost(const WinogradParams& params) {
+    // Figures of an H200: bytes a microsecond of the memory, and of the caches on the average; operations.
+    constexpr double memory = 3e6, caches = 4.5e6, small_tiles = 25e6, step = 1.26;
+    const auto positions = static_cast<double>(params.positions()), tiles = static_cast<double>(params.tiles);
+    const auto channels = static_cast<double>(params.src_row), outputs = static_cast<double>(params.dst_row);
+    const double moved =
+        positions * 4 *
+        (static_cast<double>(filter_plane(params)) / memory + 2 * tiles * (channels + outputs) / caches);
+    if (params.wgmma_columns > 0)
+        return moved + rounds(params, params.wgmma_columns) * step * channels / winograd_stage_channels;
+    return moved + 2 +
+           positions * 2 * static_cast<double>(round_up(params.tiles, 16)) * channels * outputs / small_tiles;
 }
 
 void winograd(const WinogradParams& params, const float* src, const float* packed, const float* bias,

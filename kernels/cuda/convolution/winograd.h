@@ -48,6 +48,9 @@ std::size_t winograd_workspace_bytes(const WinogradParams& params);
 // Operations of the products and both transforms.
 double winograd_operations(const WinogradParams& params);
 
+// An estimate of the time, to compare one tile with the other.
+double winograd_cost(const WinogradParams& params);
+
 // Device memory; bias (K values) and residual (laid out as dst) may be null. dst overlaps no source; packed
 // and workspace are 16-byte aligned.
 void winograd(const WinogradParams& params, const float* src, const float* packed, const float* bias,

@@ -1,5 +1,10 @@
-// The one-dimensional transforms of Winograd's minimal filtering.
+// What the transforming kernels of winograd.h share: the one-dimensional transforms, a chunk's job, the end
+// of a tile.
 #pragma once
+
+#include "kernels/cuda/activation_call.cuh"
+#include "kernels/cuda/convolution/winograd_job.h"
+#include "kernels/cuda/convolution/winograd_wgmma.h"
 
 namespace convlens::cuda {
 
@@ -49,4 +54,59 @@ struct WinogradTransform<4> {
     }
 };
 
+namespace winograd_detail {
+
+__device__ __forceinline__ TilePlace place_of(const Job& job, std::uint32_t tile) {
+    std::uint32_t image = tile + job.tile0;
+    std::uint32_t y = job.image_tiles.split(image);
+    const std::uint32_t x = job.tiles_x.split(y);
+    return {job.image0 + image, static_cast<int>(y), static_cast<int>(x)};
+}
+
+// Where a channel of a tile lies in the transformed input, at position 0.
+__device__ __forceinline__ std::int64_t transformed_at(const Job& job, std::uint32_t tile,
+                                                       std::uint32_t channel) {
+    if (job.stage_rows == 0) return static_cast<std::int64_t>(tile) * job.row.divisor() + channel;
+    return (static_cast<std::int64_t>(channel / 32) * job.stage_rows + tile) * 32 +
+           winograd_transformed_slot(tile, channel % 32);
+}
+
+// The second half of the output transform, bias, residual, activation. down: [column][output row].
+template <int tile>
+__device__ __forceinline__ void finish_tile(const Job& job, const TilePlace& place, std::uint32_t channel,
+                                            const float (&down)[tile + 2][tile]) {
+    constexpr int side = tile + 2;
+    const float bias = job.bias ? job.bias[channel] : 0.0f;
+    const std::int64_t at = place.image * job.image_step + channel * job.channel_step +
+                            place.y * tile * job.row_step + place.x * tile * job.column_step;
+    const int rows = min(tile, job.dst_height - place.y * tile),
+              columns = min(tile, job.dst_width - place.x * tile);
+    // All of the residual is asked for before the first store.
+    float sums[tile][tile];
+#pragma unroll
+    for (int i = 0; i < tile; ++i)
+#pragma unroll
+        for (int j = 0; j < tile; ++j)
+            sums[i][j] = job.residual && i < rows && j < columns
+                             ? job.residual[at + i * job.row_step + j * job.column_step]
+                             : 0.0f;
+#pragma unroll
+    for (int i = 0; i < tile; ++i) {
+        float across[side], done[tile];
+#pragma unroll
+        for (int j = 0; j < side; ++j) across[j] = down[j][i];
+        WinogradTransform<tile>::output(across, done);
+#pragma unroll
+        for (int j = 0; j < tile; ++j) sums[i][j] = done[j] + bias + sums[i][j];
+    }
+#pragma unroll
+    for (int i = 0; i < tile; ++i)
+#pragma unroll
+        for (int j = 0; j < tile; ++j)
+            if (i < rows && j < columns)
+                job.dst[at + i * job.row_step + j * job.column_step] =
+                    activate_or_call(job.activation, sums[i][j]);
+}
+
+}  // namespace winograd_detail
 }  // namespace convlens::cuda
