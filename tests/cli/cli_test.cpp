@@ -39,7 +39,7 @@ void expect_refusal(const std::vector<std::string>& arguments, int status,
 TEST(Cli, HelpAndVersion) {
     const ProgramRun help = run_program({"--help"});
     EXPECT_EQ(help.status, 0);
-    for (const char* word : {"view", "run", "info", "commands", "conformance", "--backend", "--threads",
+    for (const char* word : {"view", "run", "bench", "info", "commands", "conformance", "--backend", "--threads",
                              "--seed", "--validation"})
         EXPECT_TRUE(has(help.out, word)) << word;
     const ProgramRun run_help = run_program({"run", "--help"});
@@ -89,7 +89,6 @@ TEST(CliErrors, UnknownWordsAndOptions) {
     expect_refusal({"view", "--size", "12"}, 2, {"--size '12'"});
     expect_refusal({"view", "--size", "0x5"}, 2, {"--size '0x5'"});
     expect_refusal({"info", "--json"}, 2, {"--json"});
-    expect_refusal({"bench", "--suite", "paper"}, 2, {"bench", "not in this version"});
     expect_refusal({"train", "x"}, 2, {"train", "not in this version"});
     expect_refusal({"conformance", "/no/such/folder"}, 2, {"/no/such/folder"});
 }
