@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "app/cli/assets.h"
+#include "app/cli/devices.h"
 #include "app/cli/listing.h"
 #include "app/cli/text.h"
 #include "app/input/file.h"
+#include "app/interop/interop.h"
 #include "app/render/renderer.h"
 #include "convlens/convlens.hpp"
 
@@ -21,16 +23,31 @@ struct Feature {
     std::string text;  // what it is, or why it is off and what would turn it on
 };
 
-Feature vulkan(const InfoOptions& options) {
+// The renderer of a window, and the way from compute to it.
+std::vector<Feature> graphics(const InfoOptions& options) {
+    std::vector<Feature> list;
     try {
+        Devices devices(options, 0);
         render::RendererOptions wanted;
         wanted.width = wanted.height = 16;
-        wanted.device = options.device;
         wanted.validation = options.validation;
-        return {"vulkan", true, render::Renderer::create(wanted)->device_text()};
+        devices.choose_graphics(wanted);
+        const auto renderer = render::Renderer::create(wanted);
+        std::string text = renderer->device_text();
+        if (const auto [used, budget] = renderer->memory_budget(); budget > 0)
+            text += ", memory for this program " + byte_text(static_cast<double>(budget));
+        list.push_back({"vulkan", true, text});
+        const auto context = devices.open(*renderer);
+        const interop::Interop link(*renderer, devices.compute(context), interop::Request::automatic);
+        list.push_back(
+            {"interop", true,
+             std::string(interop::to_string(link.arena()->mode())) + ": " + link.arena()->reason()});
     } catch (const std::exception& error) {
-        return {"vulkan", false, error.what()};
+        if (list.empty()) list.push_back({"vulkan", false, error.what()});
+        list.resize(1);
+        list.push_back({"interop", false, error.what()});
     }
+    return list;
 }
 
 std::vector<Feature> cuda() {
@@ -65,7 +82,7 @@ std::vector<Feature> features(const InfoOptions& options) {
     std::vector<Feature> list;
     list.push_back({"cpu", true, context.device_text()});
     for (Feature& feature : cuda()) list.push_back(std::move(feature));
-    list.push_back(vulkan(options));
+    for (Feature& feature : graphics(options)) list.push_back(std::move(feature));
     list.push_back(display());
     list.push_back(assets());
     for (const auto& [name, text] :

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "app/cli/assets.h"
-#include "app/cli/backend.h"
+#include "app/cli/devices.h"
 #include "app/cli/view_loop.h"
 #include "app/cli/window_state.h"
 #include "app/input/source.h"
@@ -65,34 +65,6 @@ class Listener {
     ViewLoop* loop_ = nullptr;
 };
 
-// Where the network runs, and the graphics device beside it. On CUDA both are one GPU where that can be:
-// --device is CUDA's number then, Vulkan's on the processor.
-struct Devices {
-    ContextOptions compute;
-    std::vector<DeviceInfo> cuda;  // empty: the processor computes
-
-    explicit Devices(const ViewOptions& options) : compute(context_options(options)) {
-        compute.nice = window_nice;
-        if (compute.backend == Backend::cuda) cuda = cuda_devices();
-    }
-    void choose_graphics(render::RendererOptions& renderer, int asked) const {
-        if (cuda.empty()) renderer.device = asked;
-        for (const DeviceInfo& device : cuda)
-            if (asked < 0 || device.number == asked)
-                renderer.wanted_devices.push_back(interop::identity_of(device));
-    }
-    std::shared_ptr<Context> open(const render::Renderer& renderer, int asked) {
-        if (!cuda.empty()) compute.device = interop::device_of_window(asked, cuda, renderer.identity());
-        return std::make_shared<Context>(compute);
-    }
-    // Null on the processor.
-    std::shared_ptr<interop::Compute> shared_compute(const std::shared_ptr<Context>& context) const {
-        for (const DeviceInfo& device : cuda)
-            if (device.number == compute.device) return interop::compute_of(context, device);
-        return nullptr;
-    }
-};
-
 interop::Request request_of(const std::string& wanted) {
     if (const auto request = interop::parse_request(wanted)) return *request;
     throw Error(Status::bad_parameter, "--interop " + wanted + " is not one of auto, shared, staged");
@@ -139,7 +111,7 @@ int run_view(ViewOptions options) {
     const WindowState last = load_window_state(state_path);
     fill_defaults(options, last);
     const interop::Request way = request_of(options.interop);
-    Devices devices(options);
+    Devices devices(options, window_nice);
 
     const ImGuiOwner imgui;
     render::RendererOptions renderer_options;
@@ -148,13 +120,13 @@ int run_view(ViewOptions options) {
     renderer_options.window = !options.headless;
     renderer_options.validation = options.validation;
     renderer_options.verbose = options.verbose;
-    devices.choose_graphics(renderer_options, options.device);
+    devices.choose_graphics(renderer_options);
     const auto renderer = render::Renderer::create(renderer_options);
     ui::Ui ui(renderer->content_scale() * last.view.font_scale);
     renderer->upload_fonts();
 
-    const auto context = devices.open(*renderer, options.device);
-    interop::Interop link(*renderer, devices.shared_compute(context), way);
+    const auto context = devices.open(*renderer);
+    interop::Interop link(*renderer, devices.compute(context), way);
     Listener listener;
     engine::EngineOptions engine_options;
     engine_options.context = context;

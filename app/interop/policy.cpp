@@ -24,6 +24,14 @@ std::string obstacle(const Facts& facts) {
     return {};
 }
 
+// Why the kernels of this program do not run on a device; empty: they do.
+std::string why_unfit(const DeviceInfo& device) {
+    constexpr int least = 75;  // of the oldest code in a build
+    if (device.compute_major * 10 + device.compute_minor >= least) return {};
+    return device.name + " has compute capability " + std::to_string(device.compute_major) + "." +
+           std::to_string(device.compute_minor) + ", 7.5 is the oldest that this program's kernels are for";
+}
+
 }  // namespace
 
 const char* to_string(Mode mode) noexcept {
@@ -62,15 +70,18 @@ Choice choose_interop(Request request, const Facts& facts) {
 BackendChoice choose_backend(const std::string& backend, int device, const std::vector<DeviceInfo>& devices,
                              const std::string& why_none) {
     if (backend == "cpu") return {};
-    if (devices.empty()) {
-        if (backend == "cuda") throw Error(Status::not_supported, "--backend cuda: " + why_none);
-        return {Backend::cpu, 0, why_none};
-    }
-    if (device < 0) return {Backend::cuda, devices.front().number, {}};
-    std::string names;
+    std::string names, why = why_none;
     for (const DeviceInfo& info : devices) {
-        if (info.number == device) return {Backend::cuda, device, {}};
+        const bool asked = info.number == device;
+        const std::string refusal = why_unfit(info);
+        if (refusal.empty() && (asked || device < 0)) return {Backend::cuda, info.number, {}};
+        if (!refusal.empty() && why.empty()) why = refusal;
+        if (asked) throw Error(Status::not_supported, "--device " + std::to_string(device) + ": " + refusal);
         names += (names.empty() ? "" : ", ") + std::to_string(info.number) + " (" + info.name + ")";
+    }
+    if (devices.empty() || device < 0) {
+        if (backend == "cuda") throw Error(Status::not_supported, "--backend cuda: " + why);
+        return {Backend::cpu, 0, why};
     }
     throw Error(Status::bad_parameter, "--device " + std::to_string(device) +
                                            ": there is no such CUDA device; take one of " + names);

@@ -65,6 +65,29 @@ void window_tip(Scene& scene) {
     }
 }
 
+void maps_tip(Scene& scene) {
+    const WindowFigures& figures = scene.input.figures;
+    Tip t(scene);
+    t.line({{"How maps reach the screen: " + figures.interop, colors::strong, scene.theme().strong}});
+    if (!figures.interop_reason.empty()) t.wrapped(figures.interop_reason, colors::dim);
+    if (figures.interop != "staged") {
+        t.pair("copied", "nothing");
+        return;
+    }
+    t.pair("copied by a refresh that draws maps", format_bytes(figures.copied_bytes));
+    t.pair("its wait for the copy", figures.copied_ms >= 0 ? format_ms(figures.copied_ms) : not_measured);
+    t.pair("memory for copies", format_bytes(static_cast<double>(figures.staging_bytes)));
+}
+
+// "staged 1.2 MB 0.4 ms"
+std::string maps_text(const WindowFigures& figures) {
+    std::string text = figures.interop;
+    if (text != "staged" || figures.copied_bytes <= 0) return text;
+    text += "\u2009\u2009" + format_bytes(figures.copied_bytes);
+    if (figures.copied_ms >= 0) text += "\u2009\u2009" + format_ms(figures.copied_ms);
+    return text;
+}
+
 void pass_tip(Scene& scene) {
     const measure::Quantiles pass = scene.figures.pass_ms();
     Tip t(scene);
@@ -124,7 +147,9 @@ float draw_readings(Scene& scene, const Rect& place, float least_x) {
     };
     const measure::Quantiles pass = scene.figures.pass_ms();
     const double fps = scene.figures.fps();
+    // The way to the screen is of this machine: pictures with set figures leave it out.
     const Item items[] = {
+        {"maps", "maps", scene.view.fixed_figures ? "" : maps_text(scene.input.figures), maps_tip},
         {"memory", "memory",
          scene.network ? format_bytes(static_cast<double>(scene.figures.memory().peak_bytes)) : not_measured,
          memory_tip},
@@ -132,17 +157,19 @@ float draw_readings(Scene& scene, const Rect& place, float least_x) {
         {"pass", "pass", pass.samples > 0 ? format_ms(pass.median) : not_measured, pass_tip},
     };
     // The pass stays longest.
-    std::array<bool, 3> shown{};
+    constexpr std::size_t count = std::size(items);
+    std::array<bool, count> shown{};
     float room = x - least_x;
-    for (int i = 2; i >= 0; --i) {
-        const Item& item = items[static_cast<std::size_t>(i)];
+    for (std::size_t i = count; i-- > 0;) {
+        const Item& item = items[i];
+        if (item.value.empty()) continue;
         const float w = scene.paint.width(item.label, theme.text) + scene.s(6) +
                         scene.paint.width(item.value, theme.strong) + scene.s(14);
         if (w > room) break;
         room -= w;
-        shown[static_cast<std::size_t>(i)] = true;
+        shown[i] = true;
     }
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         if (!shown[i]) continue;
         const Item& item = items[i];
         const float value_w = scene.paint.width(item.value, theme.strong);

@@ -69,8 +69,8 @@ TEST(Interop, ThePlaceOnTheBusStandsInForAMissingUuid) {
 
 std::vector<DeviceInfo> two_gpus() {
     std::vector<DeviceInfo> devices(2);
-    devices[0] = {.number = 0, .name = "GPU A", .uuid = {1}, .pci = "0000:01:00.0"};
-    devices[1] = {.number = 1, .name = "GPU B", .uuid = {2}, .pci = "0000:02:00.0"};
+    devices[0] = {.number = 0, .name = "GPU A", .uuid = {1}, .pci = "0000:01:00.0", .compute_major = 9};
+    devices[1] = {.number = 1, .name = "GPU B", .uuid = {2}, .pci = "0000:02:00.0", .compute_major = 8};
     return devices;
 }
 
@@ -81,6 +81,15 @@ TEST(Backend, IsFoundOrRefusedWithTheReason) {
     EXPECT_EQ(choose_backend("cpu", -1, gpus, "").backend, Backend::cpu);
     EXPECT_EQ(choose_backend("cpu", 7, gpus, "").backend, Backend::cpu) << "Vulkan's number then";
     EXPECT_THROW((void)choose_backend("cuda", 2, gpus, ""), Error);
+    auto old_first = two_gpus();
+    old_first[0].compute_major = 6;
+    EXPECT_EQ(choose_backend("auto", -1, old_first, "").device, 1) << "the first that runs the kernels";
+    EXPECT_THROW((void)choose_backend("auto", 0, old_first, ""), Error);
+    old_first.pop_back();
+    EXPECT_EQ(choose_backend("auto", -1, old_first, "").backend, Backend::cpu);
+    EXPECT_NE(choose_backend("auto", -1, old_first, "").reason.find("compute capability 6.0"),
+              std::string::npos);
+    EXPECT_THROW((void)choose_backend("cuda", -1, old_first, ""), Error);
     // A driver older than the toolkit, no driver, no GPU: the library says which.
     const std::string why = "the NVIDIA driver is for CUDA 11.4, this program needs CUDA 13.0";
     const BackendChoice choice = choose_backend("auto", -1, {}, why);
