@@ -9,10 +9,8 @@
 namespace convlens::engine {
 namespace {
 
-constexpr double in_turn_budget_ms = 1.5;     // per pass, for what is refreshed in turn
 constexpr double info_interval_ms = 250;      // between copies of the network's description
 constexpr double unasked_error_flops = 40e6;  // the naive reference takes about 10 ms for these
-constexpr int histogram_bins = 64;
 
 std::uint64_t next_generation() {
     static std::atomic<std::uint64_t> counter{0};
@@ -278,43 +276,6 @@ std::shared_ptr<const NetworkInfo> Session::info(const Selection& selection, boo
     if (info_ == nullptr || (info_changed_ && (thorough || now_ms() - info_built_ms_ > info_interval_ms)))
         build_info();
     return info_;
-}
-
-std::vector<measure::MapStatistics> Session::statistics_of(int layer, int arena) const {
-    const int tensor = first_output(layer);
-    if (tensor < 0) return {};
-    const auto& t = executor_->tensors()[static_cast<std::size_t>(tensor)];
-    if (!t.kept || t.desc.type != DataType::f32 || t.desc.rank() < 1 || t.desc.rank() > 5 ||
-        t.desc.is_empty())
-        return {};
-    return measure::map_statistics(executor_->data(tensor, arena), t.desc, 0, context_.pool());
-}
-
-void Session::take_statistics(const Selection& selection, int arena, bool thorough) {
-    if (!(selection == statistics_of_) || selected_version_ != data_version_) {
-        statistics_of_ = selection;
-        selected_version_ = data_version_;
-        maps_ = statistics_of(selection.layer, arena);
-        histogram_ = {};
-        histogram_map_ = selection.map < static_cast<std::int64_t>(maps_.size()) ? selection.map : -1;
-        if (!maps_.empty()) {
-            const int tensor = first_output(selection.layer);
-            histogram_ = measure::map_histogram(executor_->data(tensor, arena),
-                                                executor_->tensors()[static_cast<std::size_t>(tensor)].desc,
-                                                0, histogram_map_, histogram_bins);
-            layer_statistics_[static_cast<std::size_t>(selection.layer)] = measure::joined(maps_);
-            statistics_version_[static_cast<std::size_t>(selection.layer)] = data_version_;
-        }
-    }
-    const double start = now_ms();
-    for (std::size_t visited = 0; visited < statistics_version_.size(); ++visited) {
-        if (!thorough && now_ms() - start > in_turn_budget_ms) break;
-        next_statistics_ %= statistics_version_.size();
-        const std::size_t layer = next_statistics_++;
-        if (statistics_version_[layer] == data_version_) continue;
-        statistics_version_[layer] = data_version_;
-        layer_statistics_[layer] = measure::joined(statistics_of(static_cast<int>(layer), arena));
-    }
 }
 
 void Session::fill(Snapshot& snapshot, const Selection& selection, bool thorough) {

@@ -15,6 +15,7 @@
 #include "app/input/preprocess.h"
 #include "app/measure/timing.h"
 #include "app/network/executor.h"
+#include "primitives/map_statistics.h"
 
 namespace convlens::engine {
 
@@ -93,6 +94,8 @@ class Session {
         std::map<std::string, Figures> figures;
     };
 
+    static constexpr double in_turn_budget_ms = 1.5;  // per pass, for what is refreshed in turn
+
     Dims wanted_dims() const;
     input::NetworkInput prepare(const input::Frame& frame) const;
     int find_layer(const std::string& name) const;
@@ -102,6 +105,8 @@ class Session {
     void build_info();
     void set_input(int arena);
     void fetch_wanted(Snapshot& snapshot, int arena) const;
+    bool has_statistics(int tensor) const;
+    void take_statistics_on_device(const Selection& selection, int arena);
     void take_statistics(const Selection& selection, int arena, bool thorough);
     std::vector<measure::MapStatistics> statistics_of(int layer, int arena) const;
     int first_output(int layer) const;
@@ -137,6 +142,7 @@ class Session {
     std::uint64_t selected_version_ = 0;
     std::vector<measure::MapStatistics> maps_;
     measure::Histogram histogram_;
+    std::unique_ptr<MapStatisticsTaker> taker_;  // of a device, made when it is first needed
 };
 
 }  // namespace convlens::engine
