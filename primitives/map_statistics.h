@@ -38,7 +38,7 @@ struct StatisticsResult {
     std::int64_t nan_count = 0, inf_count = 0;
 };
 
-// Keeps its memory between calls: 28 bytes a map, 40 a tensor and 8 a bin come back in one copy.
+// The context must outlive it. Keeps its memory between calls: 28 bytes a map, 40 a tensor and 8 a bin come back in one copy.
 class MapStatisticsTaker {
   public:
     virtual ~MapStatisticsTaker() = default;

@@ -66,8 +66,6 @@ cuda::StatisticsSource source_of(const StatisticsRequest::Tensor& tensor) {
     }
     if (cells >= cuda::divisor_limit)
         refuse("statistics take maps of fewer than 2147483648 values, not " + desc.text());
-    source.data = static_cast<const float*>(tensor.data);
-    if (source.channels > 0 && cells > 0 && source.data == nullptr) refuse("statistics: data is null");
     return source;
 }
 
@@ -114,8 +112,28 @@ class Taker final : public MapStatisticsTaker {
                    std::to_string(request.bins));
     }
 
+    // The plan of the same tensors in other memory is the same.
+    bool is_planned(const StatisticsRequest& request) const {
+        if (planned_.tensors.size() != request.tensors.size() || planned_.maps_of != request.maps_of ||
+            planned_.histogram_of != request.histogram_of || planned_.channel != request.channel ||
+            planned_.bins != request.bins)
+            return false;
+        for (std::size_t i = 0; i < request.tensors.size(); ++i)
+            if (!(planned_.tensors[i].desc == request.tensors[i].desc)) return false;
+        return true;
+    }
+
     void prepare(const StatisticsRequest& request) {
         check_request(request);
+        for (const auto& tensor : request.tensors)
+            if (tensor.data == nullptr && !tensor.desc.is_empty()) refuse("statistics: data is null");
+        if (!is_planned(request)) make_plan_of(request);
+        for (std::size_t i = 0; i < request.tensors.size(); ++i)
+            plan_.tensors[i].data = static_cast<const float*>(request.tensors[i].data);
+    }
+
+    void make_plan_of(const StatisticsRequest& request) {
+        planned_ = {};
         std::vector<cuda::StatisticsSource> sources;
         for (const auto& tensor : request.tensors) sources.push_back(source_of(tensor));
         if (request.maps_of >= 0) sources[static_cast<std::size_t>(request.maps_of)].maps = true;
@@ -133,23 +151,29 @@ class Taker final : public MapStatisticsTaker {
         places_.tensors = bins * sizeof(std::uint64_t);
         places_.maps = places_.tensors + plan_.tensors.size() * sizeof(cuda::TensorResult);
         places_.bytes = places_.maps + static_cast<std::size_t>(plan_.maps) * sizeof(cuda::MapResult);
+        planned_ = request;
     }
 
     void launch(const StatisticsRequest& request) {
         const auto stream = static_cast<cuda::Stream>(device_.stream());
-        const std::size_t table_bytes = plan_.tensors.size() * sizeof(cuda::StatisticsTensor);
-        if (table_bytes == 0) return;
+        if (plan_.tensors.empty()) return;
+        const std::size_t tensor_bytes = plan_.tensors.size() * sizeof(cuda::StatisticsTensor);
+        const std::size_t table_bytes = tensor_bytes + plan_.first_blocks.size() * sizeof(std::uint32_t);
         // The last copy out of the host's table has ended: take() waits.
         std::byte* host_table = host_table_.of(table_bytes);
-        std::memcpy(host_table, plan_.tensors.data(), table_bytes);
+        std::memcpy(host_table, plan_.tensors.data(), tensor_bytes);
+        std::memcpy(host_table + tensor_bytes, plan_.first_blocks.data(), table_bytes - tensor_bytes);
         std::byte* table = table_.of(table_bytes);
         check(cudaMemcpyAsync(table, host_table, table_bytes, cudaMemcpyHostToDevice, stream));
         std::byte* out = out_.of(places_.bytes);
         auto* tensors = reinterpret_cast<cuda::TensorResult*>(out + places_.tensors);
         auto* maps = reinterpret_cast<cuda::MapResult*>(out + places_.maps);
-        cuda::run_statistics(plan_, reinterpret_cast<const cuda::StatisticsTensor*>(table),
-                             reinterpret_cast<cuda::StatisticsPart*>(parts_.of(plan_.part_bytes())), tensors,
-                             maps, stream);
+        cuda::run_statistics(
+            plan_,
+            {reinterpret_cast<const cuda::StatisticsTensor*>(table),
+             reinterpret_cast<const std::uint32_t*>(table + tensor_bytes),
+             reinterpret_cast<cuda::StatisticsPart*>(parts_.of(plan_.part_bytes())), tensors, maps},
+            stream);
         if (request.histogram_of >= 0) launch_histogram(request, out, tensors, maps);
         check(cudaGetLastError());
         check(
@@ -211,6 +235,7 @@ class Taker final : public MapStatisticsTaker {
     }
 
     const CudaDevice& device_;
+    StatisticsRequest planned_;  // what plan_ is for
     cuda::StatisticsPlan plan_;
     Places places_;
     StatisticsResult result_;

@@ -118,6 +118,12 @@ TEST(Pooling, GlobalWindowIsTakenByItsOwnRow) {
                     p, [](const Index& i) { return noise(i); }, 3);
                 EXPECT_EQ(make_plan(context(), p)->info().algorithm, "global");
             }
+    // A few channels of many cells.
+    for (const PoolingKind kind : kinds)
+        for (const std::int64_t c : {4, 9})
+            check_problem(
+                problem_of(2, c, {{40, 40}, {41, 41}}, kind, Lay::channels_last, Lay::packed),
+                [](const Index& i) { return noise(i); }, 3);
     // A window that covers the source and pads divides by the pads too, where they count.
     check_everywhere(2, 20, {{5, 8, 1, 2, 1}, {3, 6, 1, 1, 2}});
 }

@@ -3,9 +3,12 @@
 // channels_last and rows: one thread a result (four channels of it where the layouts and the pointers allow
 // it), neighbouring threads on neighbouring channels or columns; overlapping windows meet in the first cache.
 // Windows of 2 and 3 cells a side have code of their own, in which all loads are under way at once.
-// global: a block a strip of channels or a map, or a warp a small map.
-// Geometry beyond 31 bits goes to the reference.
+// global: a block a strip of channels or a map, or a warp a small map. A few strips of many cells are split
+// over blocks that leave parts in the workspace, which a second launch joins in their order. Geometry beyond
+// 31 bits goes to the reference.
 #pragma once
+
+#include <cstddef>
 
 #include "kernels/common/pooling.h"
 #include "kernels/cuda/stream.h"
@@ -25,6 +28,8 @@ void pooling_channels_last(const PoolingParams& params, const float* src, float*
 void pooling_rows(const PoolingParams& params, const float* src, float* dst, Stream stream);
 
 // f32, one window that covers the whole of src, and either channels or W contiguous in src.
-void pooling_global(const PoolingParams& params, const float* src, float* dst, Stream stream);
+void pooling_global(const PoolingParams& params, const float* src, float* dst, void* workspace,
+                    Stream stream);
+std::size_t pooling_global_workspace_bytes(const PoolingParams& params);
 
 }  // namespace convlens::cuda

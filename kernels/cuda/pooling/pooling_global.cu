@@ -1,7 +1,14 @@
+#include <algorithm>
+
 #include "kernels/cuda/pooling/window.cuh"
 
 namespace convlens::cuda {
 namespace {
+
+// A single channel is a map.
+bool is_by_channels(const PoolingParams& params) {
+    return params.src_channel_stride == 1 && params.channels > 1;
+}
 
 // A window that covers the whole of src.
 struct Global {
@@ -12,8 +19,10 @@ struct Global {
     // A cell's place: cell * step where all cells follow each other (rank 1), else by the walk.
     Walk<1> walk;
     float divisor;
+    int splits, split_cells;
     const float* src;
     float* dst;
+    float* parts;  // splits x batch x channels, where there is more than one split
 };
 
 __device__ __forceinline__ std::int64_t cell_address(const Global& g, int cell) {
@@ -28,7 +37,7 @@ __device__ __forceinline__ float finish(const Global& g, float folded) {
 }
 
 // Channels contiguous: `lanes` threads side by side take width channels each, `parts` such rows of threads
-// share the cells. blockIdx.x: strips of channels, blockIdx.y: batch.
+// share the cells. blockIdx.x: strips of channels, blockIdx.y: batch, blockIdx.z: splits of the cells.
 template <class Fold, int width, int lanes, int parts>
 __global__ void __launch_bounds__(lanes* parts) global_channels(const __grid_constant__ Global g) {
     __shared__ float shared[parts][lanes * width];
@@ -39,8 +48,9 @@ __global__ void __launch_bounds__(lanes* parts) global_channels(const __grid_con
     for (int i = 0; i < width; ++i) result[i] = Fold::identity;
     if (c < g.channels) {
         const float* src = g.src + blockIdx.y * g.batch_stride + c;
+        const int end = min(g.cells, static_cast<int>(blockIdx.z + 1) * g.split_cells);
 #pragma unroll 4
-        for (int cell = part; cell < g.cells; cell += parts) {
+        for (int cell = static_cast<int>(blockIdx.z) * g.split_cells + part; cell < end; cell += parts) {
             float x[width];
             load_cell(src + cell_address(g, cell), x);
 #pragma unroll
@@ -58,11 +68,29 @@ __global__ void __launch_bounds__(lanes* parts) global_channels(const __grid_con
                 shared[part][lane * width + i] = result[i];
             }
     }
-    if (part == 0 && c < g.channels)
+    if (part != 0 || c >= g.channels) return;
+    if (g.splits > 1) {
+        float* to =
+            g.parts + (static_cast<std::int64_t>(blockIdx.z) * gridDim.y + blockIdx.y) * g.channels + c;
 #pragma unroll
-        for (int i = 0; i < width; ++i)
-            g.dst[blockIdx.y * g.dst_batch_stride + (c + i) * g.dst_channel_stride] =
-                finish<Fold>(g, result[i]);
+        for (int i = 0; i < width; ++i) to[i] = result[i];
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < width; ++i)
+        g.dst[blockIdx.y * g.dst_batch_stride + (c + i) * g.dst_channel_stride] = finish<Fold>(g, result[i]);
+}
+
+template <class Fold>
+__global__ void __launch_bounds__(128) join_splits(const __grid_constant__ Global g, int batch) {
+    const int c = blockIdx.x * 128 + threadIdx.x;
+    if (c >= g.channels) return;
+    float result = Fold::identity;
+#pragma unroll 4
+    for (int split = 0; split < g.splits; ++split)
+        result = Fold::fold(
+            result, g.parts[(static_cast<std::int64_t>(split) * batch + blockIdx.y) * g.channels + c]);
+    g.dst[blockIdx.y * g.dst_batch_stride + c * g.dst_channel_stride] = finish<Fold>(g, result);
 }
 
 template <class Fold>
@@ -72,8 +100,9 @@ __device__ __forceinline__ float fold_warp(float x) {
     return x;
 }
 
-// Maps contiguous: `warps` warps a map. blockIdx.x: maps (eight, or one, a block), blockIdx.y: batch.
-template <class Fold, int warps>
+// Maps contiguous: `warps` warps a map, `width` cells (4, where they all follow each other, or 1) a load.
+// blockIdx.x: maps (eight, or one, a block), blockIdx.y: batch.
+template <class Fold, int width, int warps>
 __global__ void __launch_bounds__(256) global_maps(const __grid_constant__ Global g) {
     constexpr int maps = 8 / warps;
     __shared__ float shared[8];
@@ -83,8 +112,12 @@ __global__ void __launch_bounds__(256) global_maps(const __grid_constant__ Globa
     if (c < g.channels) {
         const float* src = g.src + blockIdx.y * g.batch_stride + c * g.channel_stride;
 #pragma unroll 4
-        for (int cell = threadIdx.x % (warps * 32); cell < g.cells; cell += warps * 32)
-            result = Fold::fold(result, src[cell_address(g, cell)]);
+        for (int cell = threadIdx.x % (warps * 32) * width; cell < g.cells; cell += warps * 32 * width) {
+            float x[width];
+            load_cell(src + (width == 1 ? cell_address(g, cell) : cell), x);
+#pragma unroll
+            for (int i = 0; i < width; ++i) result = Fold::fold(result, x[i]);
+        }
     }
     result = fold_warp<Fold>(result);
     if constexpr (warps > 1) {
@@ -98,12 +131,14 @@ __global__ void __launch_bounds__(256) global_maps(const __grid_constant__ Globa
 
 template <class Fold>
 void run_channels(const Global& g, bool wide, int batch, Stream stream) {
-    // Narrow strips where there are few channels or many cells, so that all multiprocessors have work.
     const auto launch = [&]<int width, int lanes, int parts>() {
-        const dim3 grid(blocks_for(g.channels, width * lanes), static_cast<unsigned>(batch));
+        const dim3 grid(blocks_for(g.channels, width * lanes), static_cast<unsigned>(batch),
+                        static_cast<unsigned>(g.splits));
         global_channels<Fold, width, lanes, parts><<<grid, lanes * parts, 0, stream>>>(g);
     };
-    const bool narrow = g.cells > 256 && static_cast<std::int64_t>(g.channels) * batch < 4096;
+    // Narrow strips where there are many cells and few strips, so that every multiprocessor has work.
+    constexpr std::int64_t enough = 1024;
+    const bool narrow = g.cells > 256 && divide_up(g.channels, 32) * batch < enough;
     if (wide && narrow)
         launch.template operator()<4, 2, 256>();
     else if (wide)
@@ -112,37 +147,68 @@ void run_channels(const Global& g, bool wide, int batch, Stream stream) {
         launch.template operator()<1, 8, 64>();
     else
         launch.template operator()<1, 32, 8>();
+    if (g.splits > 1)
+        join_splits<Fold>
+            <<<dim3(blocks_for(g.channels, 128), static_cast<unsigned>(batch)), 128, 0, stream>>>(g, batch);
 }
 
 template <class Fold>
 void run_maps(const Global& g, int batch, Stream stream) {
-    if (g.cells > 512)
-        global_maps<Fold, 8>
-            <<<dim3(static_cast<unsigned>(g.channels), static_cast<unsigned>(batch)), 256, 0, stream>>>(g);
+    const auto launch = [&]<int width, int warps>() {
+        const dim3 grid(blocks_for(g.channels, 8 / warps), static_cast<unsigned>(batch));
+        global_maps<Fold, width, warps><<<grid, 256, 0, stream>>>(g);
+    };
+    const bool wide = g.walk.rank == 1 && g.walk.strides[0][0] == 1 && g.cells % 4 == 0 &&
+                      g.batch_stride % 4 == 0 && (g.channel_stride % 4 == 0 || g.channels == 1) &&
+                      reinterpret_cast<std::uintptr_t>(g.src) % 16 == 0;
+    const bool large = g.cells > (wide ? 1024 : 512);
+    if (wide && large)
+        launch.template operator()<4, 8>();
+    else if (wide)
+        launch.template operator()<4, 1>();
+    else if (large)
+        launch.template operator()<1, 8>();
     else
-        global_maps<Fold, 1>
-            <<<dim3(blocks_for(g.channels, 8), static_cast<unsigned>(batch)), 256, 0, stream>>>(g);
+        launch.template operator()<1, 1>();
 }
 
 template <class Fold>
 void run(const PoolingParams& params, const Global& g, Stream stream) {
     const auto batch = static_cast<int>(params.batch);
-    // A single channel is a map.
-    if (params.src_channel_stride != 1 || params.channels == 1) return run_maps<Fold>(g, batch, stream);
+    if (!is_by_channels(params)) return run_maps<Fold>(g, batch, stream);
     bool wide = params.channels % 4 == 0 && params.src_batch_stride % 4 == 0 &&
                 reinterpret_cast<std::uintptr_t>(g.src) % 16 == 0;
     for (const auto& axis : params.axes) wide = wide && axis.src_stride % 4 == 0;
     run_channels<Fold>(g, wide, batch, stream);
 }
 
+std::int64_t cells_of(const PoolingParams& params) {
+    return params.axes[0].src * params.axes[1].src * params.axes[2].src;
+}
+
+// More than one where strips of 8 channels would leave most multiprocessors of a large device idle.
+int splits_of(const PoolingParams& params) {
+    constexpr std::int64_t enough = 256, least_cells = 512, most = 32;
+    const std::int64_t strips = divide_up(params.channels, 8) * params.batch;
+    if (!is_by_channels(params) || strips == 0 || strips >= enough / 2) return 1;
+    return static_cast<int>(
+        std::clamp<std::int64_t>(std::min(cells_of(params) / least_cells, enough / strips), 1, most));
+}
+
 }  // namespace
 
-void pooling_global(const PoolingParams& params, const float* src, float* dst, Stream stream) {
-    const auto& [d, h, w] = params.axes;
+std::size_t pooling_global_workspace_bytes(const PoolingParams& params) {
+    const auto splits = static_cast<std::size_t>(splits_of(params));
+    if (splits == 1) return 0;
+    return splits * static_cast<std::size_t>(params.batch * params.channels) * sizeof(float);
+}
+
+void pooling_global(const PoolingParams& params, const float* src, float* dst, void* workspace,
+                    Stream stream) {
     if (params.batch == 0 || params.channels == 0) return;
     ShortPooling p;
     if (params.batch > 65535 || params.channels >= divisor_limit / 2 ||
-        d.src * h.src * w.src >= divisor_limit / 2 || !shorten(params, src, dst, p)) {
+        cells_of(params) >= divisor_limit / 2 || !shorten(params, src, dst, p)) {
         pooling_direct(params, src, dst, stream);
         return;
     }
@@ -160,6 +226,9 @@ void pooling_global(const PoolingParams& params, const float* src, float* dst, S
     g.dst_channel_stride = params.dst_channel_stride;
     g.channels = static_cast<int>(params.channels);
     g.cells = static_cast<int>(shape.elements);
+    g.splits = splits_of(params);
+    g.split_cells = static_cast<int>(divide_up(g.cells, g.splits));
+    g.parts = static_cast<float*>(workspace);
     g.walk = make_walk(shape, {0});
     double counted = 1;
     for (const auto& axis : params.axes) {

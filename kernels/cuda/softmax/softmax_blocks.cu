@@ -79,9 +79,10 @@ __device__ __forceinline__ void softmax_held(const Rows& rows, const float* src,
     }
 }
 
-constexpr int held = 4;
+constexpr int most_held = 4;
 constexpr int warps = 4;  // rows of a block where each has a warp
 
+template <int held>
 __global__ void __launch_bounds__(warps * 32) softmax_warps(const __grid_constant__ Rows rows) {
     const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * warps + threadIdx.x / 32;
     if (row >= rows.walk.count) return;
@@ -95,7 +96,7 @@ __global__ void __launch_bounds__(1024) softmax_block_held(const __grid_constant
     __shared__ float shared[2][32];
     std::int64_t at[2] = {};
     locate(rows.walk, blockIdx.x, at);
-    softmax_held<held>(
+    softmax_held<most_held>(
         rows, rows.src + at[0], rows.dst + at[1], threadIdx.x, blockDim.x,
         [&](float x) { return join_block<Max>(x, shared[0]); },
         [&](float x) { return join_block<Sum>(x, shared[1]); });
@@ -108,23 +109,36 @@ __global__ void __launch_bounds__(1024) softmax_block(const __grid_constant__ Ro
     const float* src = rows.src + at[0];
     float* dst = rows.dst + at[1];
     float maximum = lowest, sum = 0.0f;
-#pragma unroll 4
+#pragma unroll 8
     for (std::int64_t i = threadIdx.x; i < rows.length; i += blockDim.x)
         maximum = Max::join(maximum, src[i * rows.src_step]);
     maximum = join_block<Max>(maximum, shared[0]);
-#pragma unroll 4
+#pragma unroll 8
     for (std::int64_t i = threadIdx.x; i < rows.length; i += blockDim.x)
         sum += expf(src[i * rows.src_step] - maximum);
     sum = join_block<Sum>(sum, shared[1]);
     const float log_of_sum = rows.logarithm ? logf(sum) : 0.0f;
-#pragma unroll 4
+#pragma unroll 8
     for (std::int64_t i = threadIdx.x; i < rows.length; i += blockDim.x)
         dst[i * rows.dst_step] = finish(rows.logarithm, src[i * rows.src_step] - maximum, sum, log_of_sum);
 }
 
 constexpr int side_by_side = 32, parts = 8;
 
-// 32 neighbouring rows a block; the parts join through shared memory.
+template <class Op>
+__device__ __forceinline__ float join_parts(float x, float (&shared)[parts][side_by_side], int part,
+                                            int lane) {
+    shared[part][lane] = x;
+    __syncthreads();
+    x = Op::identity;
+#pragma unroll
+    for (int k = 0; k < parts; ++k) x = Op::join(x, shared[k][lane]);
+    return x;
+}
+
+// 32 neighbouring rows a block; the parts join through shared memory. held: values of a thread in registers,
+// or 0 where they are read three times.
+template <int held>
 __global__ void __launch_bounds__(side_by_side* parts) softmax_across(const __grid_constant__ Rows rows) {
     __shared__ float shared[2][parts][side_by_side];
     const int lane = threadIdx.x % side_by_side, part = threadIdx.x / side_by_side;
@@ -135,18 +149,21 @@ __global__ void __launch_bounds__(side_by_side* parts) softmax_across(const __gr
     const float* src = rows.src + at[0];
     float* dst = rows.dst + at[1];
     const std::int64_t length = real ? rows.length : 0;
+    if constexpr (held > 0) {
+        Rows own = rows;
+        own.length = length;
+        softmax_held<held>(
+            own, src, dst, part, parts, [&](float x) { return join_parts<Max>(x, shared[0], part, lane); },
+            [&](float x) { return join_parts<Sum>(x, shared[1], part, lane); });
+        return;
+    }
     float maximum = lowest, sum = 0.0f;
 #pragma unroll 4
     for (std::int64_t i = part; i < length; i += parts) maximum = Max::join(maximum, src[i * rows.src_step]);
-    shared[0][part][lane] = maximum;
-    __syncthreads();
-    for (int k = 0; k < parts; ++k) maximum = Max::join(maximum, shared[0][k][lane]);
+    maximum = join_parts<Max>(maximum, shared[0], part, lane);
 #pragma unroll 4
     for (std::int64_t i = part; i < length; i += parts) sum += expf(src[i * rows.src_step] - maximum);
-    shared[1][part][lane] = sum;
-    __syncthreads();
-    sum = 0.0f;
-    for (int k = 0; k < parts; ++k) sum += shared[1][k][lane];
+    sum = join_parts<Sum>(sum, shared[1], part, lane);
     const float log_of_sum = rows.logarithm ? logf(sum) : 0.0f;
 #pragma unroll 4
     for (std::int64_t i = part; i < length; i += parts)
@@ -165,18 +182,24 @@ void softmax_blocks(const SoftmaxBlocks& params, const float* src, float* dst, S
                     src + params.rows.offsets[0],
                     dst + params.rows.offsets[1]};
     const std::int64_t count = rows.walk.count;
+    const auto blocks = static_cast<unsigned>(count);
+    const unsigned warp_blocks = blocks_for(count, warps), strips = blocks_for(count, side_by_side);
     // A few rows are worth a block each whatever their steps are.
-    const bool across = params.src_step != 1 && count >= 16;
-    if (across)
-        softmax_across<<<blocks_for(count, side_by_side), side_by_side * parts, 0, stream>>>(rows);
-    else if (params.length <= held * 32)
-        softmax_warps<<<blocks_for(count, warps), warps * 32, 0, stream>>>(rows);
-    else if (params.length <= held * 1024)
-        softmax_block_held<<<static_cast<unsigned>(count),
-                             static_cast<unsigned>(divide_up(params.length, held * 32) * 32), 0, stream>>>(
-            rows);
-    else
-        softmax_block<<<static_cast<unsigned>(count), 1024, 0, stream>>>(rows);
+    if (params.src_step != 1 && count >= 16) {
+        if (params.length <= most_held * parts)
+            softmax_across<most_held><<<strips, side_by_side * parts, 0, stream>>>(rows);
+        else
+            softmax_across<0><<<strips, side_by_side * parts, 0, stream>>>(rows);
+    } else if (params.length <= 32) {
+        softmax_warps<1><<<warp_blocks, warps * 32, 0, stream>>>(rows);
+    } else if (params.length <= most_held * 32) {
+        softmax_warps<most_held><<<warp_blocks, warps * 32, 0, stream>>>(rows);
+    } else if (params.length <= most_held * 1024) {
+        const auto threads = static_cast<unsigned>(divide_up(params.length, most_held * 32) * 32);
+        softmax_block_held<<<blocks, threads, 0, stream>>>(rows);
+    } else {
+        softmax_block<<<blocks, 1024, 0, stream>>>(rows);
+    }
 }
 
 }  // namespace convlens::cuda

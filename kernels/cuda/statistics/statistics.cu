@@ -83,23 +83,27 @@ __device__ __forceinline__ float origin_of(const StatisticsTensor& t, std::int64
     return is_finite(first) ? first : 0.0f;
 }
 
-// The tensor that this block belongs to.
-__device__ int find_tensor(const StatisticsTensor* tensors, int count) {
+// The tensor that this block belongs to, and the block's number in it.
+__device__ int find_tensor(const std::uint32_t* first_blocks, int count, std::uint32_t& in_tensor) {
     __shared__ int found;
+    __shared__ std::uint32_t number;
     for (int i = threadIdx.x; i < count; i += block) {
-        const std::int64_t first = tensors[i].first_block;
-        if (first <= blockIdx.x && blockIdx.x < first + tensors[i].strips * tensors[i].splits) found = i;
+        const std::uint32_t first = first_blocks[i];
+        if (first <= blockIdx.x && blockIdx.x < first_blocks[i + 1]) {
+            found = i;
+            number = blockIdx.x - first;
+        }
     }
     __syncthreads();
+    in_tensor = number;
     return found;
 }
 
-__global__ void __launch_bounds__(block)
-    part_moments(const StatisticsTensor* tensors, int count, StatisticsPart* parts) {
+__global__ void __launch_bounds__(block) part_moments(const StatisticsMemory memory, int count) {
     __shared__ State states[block];
-    const StatisticsTensor& t = tensors[find_tensor(tensors, count)];
+    std::uint32_t in_tensor = 0;
+    const StatisticsTensor& t = memory.tensors[find_tensor(memory.first_blocks, count, in_tensor)];
     const int lanes = t.lanes, rows = t.rows;
-    const auto in_tensor = static_cast<std::uint32_t>(blockIdx.x - t.first_block);
     const std::uint32_t split = in_tensor / static_cast<std::uint32_t>(t.strips);
     const std::uint32_t strip = in_tensor - split * static_cast<std::uint32_t>(t.strips);
     const int lane = t.cells_fastest ? threadIdx.x / rows : threadIdx.x % lanes;
@@ -126,7 +130,7 @@ __global__ void __launch_bounds__(block)
         if (row < half) own.join(states[(row + half) * lanes + lane]);
     }
     if (row == 0 && channel < t.channels)
-        parts[t.first_part + split * t.channels + channel] = {
+        memory.parts[t.first_part + split * t.channels + channel] = {
             own.min, own.max, own.zeros, own.nans, own.infinities, 0, own.sum, own.squares};
 }
 
@@ -192,23 +196,22 @@ __device__ __forceinline__ Result result_of(const Whole& w) {
 }
 
 // A block a tensor.
-__global__ void __launch_bounds__(block)
-    join_moments(const StatisticsTensor* tensors, const StatisticsPart* parts, TensorResult* tensor_results,
-                 MapResult* map_results) {
+__global__ void __launch_bounds__(block) join_moments(const StatisticsMemory memory) {
     __shared__ Whole wholes[block];
-    const StatisticsTensor& t = tensors[blockIdx.x];
+    const StatisticsTensor& t = memory.tensors[blockIdx.x];
     Whole& own = wholes[threadIdx.x];
     own = Whole::empty();
     for (std::int64_t channel = threadIdx.x; channel < t.channels; channel += block) {
-        const Whole w = join_channel(t, parts, channel);
-        if (t.first_map >= 0) map_results[t.first_map + channel] = result_of<MapResult, std::uint32_t>(w);
+        const Whole w = join_channel(t, memory.parts, channel);
+        if (t.first_map >= 0)
+            memory.map_results[t.first_map + channel] = result_of<MapResult, std::uint32_t>(w);
         own.join(w);
     }
     for (int half = block / 2; half > 0; half /= 2) {
         __syncthreads();
         if (threadIdx.x < half) own.join(wholes[threadIdx.x + half]);
     }
-    if (threadIdx.x == 0) tensor_results[blockIdx.x] = result_of<TensorResult, std::uint64_t>(own);
+    if (threadIdx.x == 0) memory.tensor_results[blockIdx.x] = result_of<TensorResult, std::uint64_t>(own);
 }
 
 __global__ void __launch_bounds__(block) count_bins(const __grid_constant__ HistogramParams p, Walk<1> walk) {
@@ -240,17 +243,14 @@ int power_of_two_above(std::int64_t n) {
     return power;
 }
 
-// Threads along channels where those are contiguous (whole cache lines of them), else along cells.
+// Threads along channels where those are contiguous (whole cache lines of them), else along cells, a warp a
+// channel where there are enough channels.
 void divide(StatisticsTensor& t) {
     t.cells_fastest = t.channel_stride != 1;
-    if (t.cells_fastest) {
-        t.rows = power_of_two_above(t.cells.count);
-        t.lanes = block / t.rows;
-    } else {
-        t.lanes =
-            std::min(power_of_two_above(t.channels), std::max(32, block / power_of_two_above(t.cells.count)));
-        t.rows = block / t.lanes;
-    }
+    const int channels = power_of_two_above(t.channels), cells = power_of_two_above(t.cells.count);
+    t.lanes = t.cells_fastest ? std::min(channels, block / std::min(32, cells))
+                              : std::min(channels, std::max(32, block / cells));
+    t.rows = block / t.lanes;
     constexpr std::int64_t most_splits = 32;
     t.split_cells = std::max<std::int64_t>(
         {512, std::int64_t{2} * chunk * t.rows, (t.cells.count + most_splits - 1) / most_splits});
@@ -275,7 +275,7 @@ StatisticsPlan plan_statistics(const std::vector<StatisticsSource>& sources) {
         }
         t.cells = make_walk(kernels::join({cells}), {0});
         if (t.channels > 0 && t.cells.count > 0) divide(t);
-        t.first_block = plan.blocks;
+        plan.first_blocks.push_back(static_cast<std::uint32_t>(plan.blocks));
         t.first_part = plan.parts;
         plan.blocks += t.strips * t.splits;
         plan.parts += t.splits * t.channels;
@@ -285,17 +285,17 @@ StatisticsPlan plan_statistics(const std::vector<StatisticsSource>& sources) {
         }
         plan.tensors.push_back(t);
     }
+    plan.first_blocks.push_back(static_cast<std::uint32_t>(plan.blocks));
     return plan;
 }
 
-void run_statistics(const StatisticsPlan& plan, const StatisticsTensor* tensors, StatisticsPart* parts,
-                    TensorResult* tensor_results, MapResult* map_results, Stream stream) {
+void run_statistics(const StatisticsPlan& plan, const StatisticsMemory& memory, Stream stream) {
     if (plan.tensors.empty()) return;
     const auto count = static_cast<unsigned>(plan.tensors.size());
     if (plan.blocks > 0)
-        part_moments<<<static_cast<unsigned>(plan.blocks), block, 0, stream>>>(
-            tensors, static_cast<int>(count), parts);
-    join_moments<<<count, block, 0, stream>>>(tensors, parts, tensor_results, map_results);
+        part_moments<<<static_cast<unsigned>(plan.blocks), block, 0, stream>>>(memory,
+                                                                               static_cast<int>(count));
+    join_moments<<<count, block, 0, stream>>>(memory);
 }
 
 void run_histogram(const HistogramParams& params, int multiprocessors, Stream stream) {

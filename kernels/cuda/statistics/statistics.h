@@ -6,8 +6,8 @@
 // cancels is no larger than their own spread) and joins these sums in double about the channel's first value.
 // Blocks leave partial sums, which the second launch joins in a fixed order: by channel plainly, since all
 // parts of a channel are about the same value, and over channels by Chan's formula. The result does not
-// depend on the order in which blocks run. Limits: f32, fewer than 2^31 cells a map, fewer than 2^31 blocks,
-// 1024 bins.
+// depend on the order in which blocks run. Limits: f32, fewer than 2^31 cells a map, fewer than 2^31 blocks
+// in all, 1024 bins.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,6 @@ struct StatisticsTensor {
     bool cells_fastest = false;
     std::int64_t strips = 0, splits = 0;  // of the channels, of the cells; their product is the blocks
     std::int64_t split_cells = 0;
-    std::int64_t first_block = 0;
     std::int64_t first_part = 0;  // of splits x channels
     std::int64_t first_map = -1;  // in the results, or no results by map
 };
@@ -60,15 +59,23 @@ struct TensorResult {
 
 struct StatisticsPlan {
     std::vector<StatisticsTensor> tensors;
+    std::vector<std::uint32_t> first_blocks;  // of each tensor, and the number of all blocks
     std::int64_t blocks = 0, parts = 0, maps = 0;
     std::size_t part_bytes() const { return static_cast<std::size_t>(parts) * sizeof(StatisticsPart); }
 };
 
 StatisticsPlan plan_statistics(const std::vector<StatisticsSource>& sources);
 
-// tensors: the plan's on the device; parts: part_bytes() of scratch. Writes one result a tensor and the maps.
-void run_statistics(const StatisticsPlan& plan, const StatisticsTensor* tensors, StatisticsPart* parts,
-                    TensorResult* tensor_results, MapResult* map_results, Stream stream);
+// On the device: the plan's tensors and first_blocks, part_bytes() of scratch, and the results: one a tensor,
+// and the maps.
+struct StatisticsMemory {
+    const StatisticsTensor* tensors = nullptr;
+    const std::uint32_t* first_blocks = nullptr;
+    StatisticsPart* parts = nullptr;
+    TensorResult* tensor_results = nullptr;
+    MapResult* map_results = nullptr;
+};
+void run_statistics(const StatisticsPlan& plan, const StatisticsMemory& memory, Stream stream);
 
 inline constexpr int max_bins = 1024;
 

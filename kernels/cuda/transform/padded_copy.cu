@@ -14,6 +14,7 @@ struct Padded {
     Walk<1> walk;  // of dst
     int rank;
     std::int64_t src_dims[kernels::max_axes], pads_begin[kernels::max_axes], src_strides[kernels::max_axes];
+    bool is_short;  // every length and pad fits 30 bits
     Padding padding;
     ElementType from, to;
     double pad_value;
@@ -21,22 +22,39 @@ struct Padded {
     void* dst;
 };
 
+// padded_index() in the type that the walk counts in.
+template <class Index>
+__device__ __forceinline__ Index source_index(Index i, Index length, Padding padding) {
+    if (i >= 0 && i < length) return i;
+    if (padding == Padding::edge) return i < 0 ? 0 : length - 1;
+    if (padding == Padding::reflect) return i < 0 ? -i : 2 * (length - 1) - i;
+    return -1;
+}
+
 // The source of a position, or false for the pad value.
 __device__ __forceinline__ bool find_source(const Padded& p, std::int64_t position, std::int64_t& from,
                                             std::int64_t& to) {
     bool inside = true;
-    for (int axis = p.rank - 1; axis >= 0; --axis) {
-        std::int64_t next, index;
-        if (p.walk.count < divisor_limit) {
-            next = p.walk.dims[axis].quotient(static_cast<std::uint32_t>(position));
-        } else {
-            next = position / p.walk.lengths[axis];
+    if (p.walk.count < divisor_limit && p.is_short) {
+        auto rest = static_cast<std::uint32_t>(position);
+        for (int axis = p.rank - 1; axis >= 0; --axis) {
+            const std::uint32_t next = p.walk.dims[axis].quotient(rest);
+            const auto index = static_cast<int>(rest - next * p.walk.dims[axis].divisor);
+            rest = next;
+            to += index * p.walk.strides[0][axis];
+            const int at = source_index(index - static_cast<int>(p.pads_begin[axis]),
+                                        static_cast<int>(p.src_dims[axis]), p.padding);
+            inside = inside && at >= 0;
+            from += at * p.src_strides[axis];
         }
-        index = position - next * p.walk.lengths[axis];
+        return inside;
+    }
+    for (int axis = p.rank - 1; axis >= 0; --axis) {
+        const std::int64_t next = position / p.walk.lengths[axis];
+        const std::int64_t index = position - next * p.walk.lengths[axis];
         position = next;
         to += index * p.walk.strides[0][axis];
-        const std::int64_t at =
-            kernels::padded_index(index - p.pads_begin[axis], p.src_dims[axis], p.padding);
+        const std::int64_t at = source_index(index - p.pads_begin[axis], p.src_dims[axis], p.padding);
         inside = inside && at >= 0;
         from += at * p.src_strides[axis];
     }
@@ -88,6 +106,10 @@ Padded padded_of(const PaddedCopy& copy, const void* src, void* dst, int width) 
         p.pads_begin[axis] = copy.pads_begin[a];
         if (p.walk.count < divisor_limit) p.walk.dims[axis] = Divisor::of(p.walk.lengths[axis]);
     }
+    p.is_short = true;
+    for (int axis = 0; axis < copy.rank; ++axis)
+        for (const std::int64_t value : {p.src_dims[axis], p.pads_begin[axis], p.walk.lengths[axis]})
+            p.is_short = p.is_short && value < divisor_limit / 2 && value > -divisor_limit / 2;
     p.padding = copy.padding;
     p.from = copy.from;
     p.to = copy.to;
