@@ -18,12 +18,12 @@ std::span<const Algorithm<ConvolutionProblem>> cuda_algorithms() {
         rows::implicit_gemm_fp16(),
         rows::implicit_gemm_bf16(),
         rows::implicit_gemm_tf32(),
-        // A window of one cell is a product on the tensor itself.
-        rows::pointwise(),
         rows::winograd_4x4(),
         rows::winograd_2x2(),
         rows::wgmma_split_tf32(),
         rows::implicit_gemm_split_tf32(),
+        // A window of one cell is a product on the tensor itself.
+        rows::pointwise(),
         // The table of offsets is read as quickly as they are computed; the latter is left for lengths beyond it.
         rows::implicit_precomp_gemm(),
         rows::implicit_gemm(),

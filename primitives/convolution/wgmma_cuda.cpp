@@ -14,9 +14,10 @@ template <MmaMath math>
 std::string reject(const ConvolutionProblem& problem, const Context& context) {
     if (auto reason = reject_tensor_core_type<math>(problem); !reason.empty()) return reason;
     if (math == MmaMath::split_tf32 && products_an_output(problem) < 4) return few_products;
+    if (auto reason = reject_without_code(context, cuda::TensorCoreCode::wgmma); !reason.empty())
+        return reason;
     return cuda::wgmma_convolution_reject(convolution_geometry(problem),
-                                          static_cast<kernels::ElementType>(problem.dst.type),
-                                          traits_of(context));
+                                          static_cast<kernels::ElementType>(problem.dst.type));
 }
 
 class WgmmaPlan final : public ConvolutionPlan {
@@ -57,18 +58,20 @@ std::unique_ptr<Plan> make(const ConvolutionProblem& problem, const Context& con
     return std::make_unique<WgmmaPlan>(problem, std::move(info), params);
 }
 
-// Not where zeros fill half of a step or more.
+// Not where zeros fill half of a step or more (more than half for split TF32, which has more to win).
+template <MmaMath math>
 bool preferred(const ConvolutionProblem& problem, const Context& context) {
     const auto params = cuda::wgmma_convolution_params(convolution_geometry(problem), problem.src.offset,
                                                        static_cast<kernels::ElementType>(problem.dst.type),
-                                                       MmaMath::tf32, traits_of(context));
-    const std::int64_t step = 128 / static_cast<std::int64_t>(size_of(problem.src.type));
-    return problem.dst.dims[1] >= 16 && params.steps * step < 2 * products_an_output(problem);
+                                                       math, traits_of(context));
+    const std::int64_t padded = params.steps * (128 / static_cast<std::int64_t>(size_of(problem.src.type)));
+    const std::int64_t least = math == MmaMath::split_tf32 ? padded : padded + 1;
+    return problem.dst.dims[1] >= 16 && 2 * products_an_output(problem) >= least;
 }
 
 template <MmaMath math>
 Row row(const char* name, ErrorClass error_class) {
-    return {name, error_class, true, reject<math>, preferred, make<math>};
+    return {name, error_class, true, reject<math>, preferred<math>, make<math>};
 }
 
 }  // namespace

@@ -48,6 +48,15 @@ double pace(MmaMath math) {
     }
 }
 
+// Of one block, as mma_kernel.cuh counts it: stages of src and filter, or the tile of sums; and the table of
+// rows.
+int shared_bytes(const MmaConvolution& p, const mma::ConvolutionTile& tile) {
+    const int ring = p.math == MmaMath::split_tf32
+                         ? 4 * (tile.m * 64 + tile.n * 128)
+                         : 3 * 2 * (tile.m * 64 + tile.n / 8 * static_cast<int>(filter_block_bytes(p)));
+    return std::max(ring, tile.m * (tile.n + 4) * 4) + tile.m * 32;
+}
+
 struct Choice {
     int tile = 0, splits = 1;
     double ns = 0;
@@ -62,6 +71,7 @@ Choice choose(const MmaConvolution& p, const DeviceTraits& traits) {
     Choice best;
     for (int i = 0; i < mma::tile_count; ++i) {
         const mma::ConvolutionTile& tile = mma::tiles[i];
+        if (shared_bytes(p, tile) > traits.shared_bytes_block) continue;
         const std::int64_t blocks =
             (cells + tile.m - 1) / tile.m * g.groups * ((p.blocks_n8 * 8 + tile.n - 1) / tile.n);
         for (int splits = 1; splits <= 32 && splits * 8 <= std::max<std::int64_t>(p.units, 8); splits *= 2) {
@@ -115,8 +125,7 @@ void pack_tables(const MmaConvolution& p, std::byte* packed) {
 
 }  // namespace
 
-std::string mma_convolution_reject(const ConvolutionGeometry& g, const DeviceTraits& traits) {
-    if (traits.major < 8) return "needs a GPU of compute capability 8.0 or above";
+std::string mma_convolution_reject(const ConvolutionGeometry& g) {
     for (std::size_t axis = 0; axis < 3; ++axis) {
         const std::int64_t most = mma::outside;
         if (g.src[axis] >= most || g.dst[axis] >= most || g.pads[axis] >= most || g.strides[axis] >= most ||

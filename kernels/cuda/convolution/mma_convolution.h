@@ -45,7 +45,7 @@ struct MmaConvolution {
 };
 
 // One sentence why it can't be done, or nothing.
-std::string mma_convolution_reject(const ConvolutionGeometry& geometry, const DeviceTraits& traits);
+std::string mma_convolution_reject(const ConvolutionGeometry& geometry);
 MmaConvolution mma_convolution_params(const ConvolutionGeometry& geometry, ElementType type, MmaMath math,
                                       const DeviceTraits& traits);
 // Host memory; weights K x C/groups x window, packed, of the tensors' type.

@@ -118,22 +118,64 @@ __device__ __forceinline__ void write_wide_tile(const Epilogue& e, const float* 
     }
 }
 
+// The same where cells, not outputs, are neighbours in dst: each thread keeps to its row.
+template <class T, int Rows, int Threads>
+__device__ __forceinline__ void write_tile_by_cells(const Epilogue& e, const float* sums, int pitch,
+                                                    const std::int64_t* offsets, std::int64_t first,
+                                                    int columns, int thread) {
+    static_assert(Threads % Rows == 0);
+    const int row = thread % Rows;
+    if (offsets[row] < 0) return;
+    const auto value_of = [&](int column, std::int64_t at) {
+        float value = sums[row * pitch + column];
+        if (e.bias != nullptr) value += load_float(static_cast<const T*>(e.bias)[first + column]);
+        if (e.residual != nullptr) value += load_float(static_cast<const T*>(e.residual)[at]);
+        return value;
+    };
+    T* dst = static_cast<T*>(e.dst);
+    if (is_clamp(e.activation)) {
+        const float low = clamp_low(e.activation), high = clamp_high(e.activation);
+#pragma unroll 4
+        for (int column = thread / Rows; column < columns; column += Threads / Rows) {
+            const std::int64_t at = offsets[row] + (first + column) * e.stride_k;
+            dst[at] = store_float<T>(clamp_value(value_of(column, at), low, high));
+        }
+        return;
+    }
+#pragma unroll 1
+    for (int column = thread / Rows; column < columns; column += Threads / Rows) {
+        const std::int64_t at = offsets[row] + (first + column) * e.stride_k;
+        dst[at] = store_float<T>(activate_smooth(e.activation, value_of(column, at)));
+    }
+}
+
 template <class T, int Rows, int Columns, int Threads>
 __device__ __forceinline__ void write_tile(const Epilogue& e, const float* sums, int pitch,
                                            const std::int64_t* offsets, std::int64_t first, int columns,
                                            int thread) {
     if (e.wide) {
         write_wide_tile<T, Rows, Columns, Threads>(e, sums, pitch, offsets, first, columns, thread);
-        return;
-    }
-    const bool outputs_inner = e.stride_k == 1;
+    } else if (e.stride_k != 1) {
+        write_tile_by_cells<T, Rows, Threads>(e, sums, pitch, offsets, first, columns, thread);
+    } else if (is_clamp(e.activation)) {
+        const float low = clamp_low(e.activation), high = clamp_high(e.activation);
+#pragma unroll 4
+        for (int i = thread; i < Rows * Columns; i += Threads) {
+            const int row = i / Columns, column = i % Columns;
+            if (offsets[row] < 0 || column >= columns) continue;
+            const std::int64_t at = offsets[row] + first + column;
+            float value = sums[row * pitch + column];
+            if (e.bias != nullptr) value += load_float(static_cast<const T*>(e.bias)[first + column]);
+            if (e.residual != nullptr) value += load_float(static_cast<const T*>(e.residual)[at]);
+            static_cast<T*>(e.dst)[at] = store_float<T>(clamp_value(value, low, high));
+        }
+    } else {
 #pragma unroll 1
-    for (int i = thread; i < Rows * Columns; i += Threads) {
-        const int row = outputs_inner ? i / Columns : i % Rows;
-        const int column = outputs_inner ? i % Columns : i / Rows;
-        if (offsets[row] < 0 || column >= columns) continue;
-        const std::int64_t k = first + column;
-        finish<T>(e, offsets[row] + k * e.stride_k, k, sums[row * pitch + column]);
+        for (int i = thread; i < Rows * Columns; i += Threads) {
+            const int row = i / Columns, column = i % Columns;
+            if (offsets[row] >= 0 && column < columns)
+                finish<T>(e, offsets[row] + first + column, first + column, sums[row * pitch + column]);
+        }
     }
 }
 

@@ -87,9 +87,7 @@ Choice choose(const WgmmaConvolution& p, const DeviceTraits& traits) {
 
 }  // namespace
 
-std::string wgmma_convolution_reject(const ConvolutionGeometry& g, ElementType type,
-                                     const DeviceTraits& traits) {
-    if (traits.major != 9) return "needs a GPU of compute capability 9.0";
+std::string wgmma_convolution_reject(const ConvolutionGeometry& g, ElementType type) {
     if (g.groups != 1) return "takes one group only";
     if (g.window[0] != 1 || g.src[0] != 1 || g.dst[0] != 1 || g.pads[0] != 0)
         return "takes two spatial axes only";

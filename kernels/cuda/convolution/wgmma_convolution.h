@@ -44,8 +44,7 @@ struct WgmmaConvolution {
 };
 
 // One sentence why it can't be done, or nothing.
-std::string wgmma_convolution_reject(const ConvolutionGeometry& geometry, ElementType type,
-                                     const DeviceTraits& traits);
+std::string wgmma_convolution_reject(const ConvolutionGeometry& geometry, ElementType type);
 // src_offset: elements from the pointer that execution will get, which is aligned, to src's first.
 WgmmaConvolution wgmma_convolution_params(const ConvolutionGeometry& geometry, std::int64_t src_offset,
                                           ElementType type, MmaMath math, const DeviceTraits& traits);
