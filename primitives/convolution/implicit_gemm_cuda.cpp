@@ -1,4 +1,5 @@
 // The three f32 rows whose left matrix is never stored: pointwise, implicit_gemm, implicit_precomp_gemm.
+#include "kernels/cuda/convolution/few_channels.h"
 #include "kernels/cuda/gemm/window_gemm.h"
 #include "primitives/convolution/convolution_plan_cuda.h"
 #include "primitives/convolution/rows_cuda.h"
@@ -8,6 +9,17 @@ namespace {
 
 // Entries of a table of offsets: 1 MiB.
 constexpr std::int64_t most_table_entries = std::int64_t{1} << 16;
+
+cuda::WindowGemmOperands operands_of(const auto& tensors, const kernels::Activation& activation) {
+    cuda::WindowGemmOperands operands;
+    operands.src = tensors.src;
+    operands.packed = static_cast<const float*>(tensors.weights);
+    operands.bias = tensors.bias;
+    operands.residual = tensors.residual;
+    operands.dst = tensors.dst;
+    operands.activation = activation;
+    return operands;
+}
 
 template <bool tabulated>
 class ImplicitGemmPlan final : public ConvolutionPlan {
@@ -27,15 +39,8 @@ class ImplicitGemmPlan final : public ConvolutionPlan {
                                          reinterpret_cast<cuda::ColumnEntry*>(filter + filter_floats_));
     }
     void launch(cuda::Stream stream, const ExecuteArgs& args) const override {
-        const auto t = tensors(args);
-        cuda::WindowGemmOperands operands;
-        operands.src = t.src;
-        operands.packed = static_cast<const float*>(t.weights);
-        operands.bias = t.bias;
-        operands.residual = t.residual;
-        operands.dst = t.dst;
+        cuda::WindowGemmOperands operands = operands_of(tensors(args), activation_);
         operands.workspace = static_cast<float*>(args.workspace);
-        operands.activation = activation_;
         if constexpr (tabulated)
             operands.table = reinterpret_cast<const cuda::ColumnEntry*>(operands.packed + filter_floats_);
         cuda::window_gemm(shape_, operands, stream);
@@ -43,6 +48,27 @@ class ImplicitGemmPlan final : public ConvolutionPlan {
     cuda::WindowGemmShape shape_;
     std::int64_t filter_floats_;
 };
+
+// The form of implicit_gemm for first layers.
+class FewChannelsPlan final : public ConvolutionPlan {
+  public:
+    FewChannelsPlan(const ConvolutionProblem& problem, PlanInfo info, const cuda::FewChannels& params)
+        : ConvolutionPlan(problem, std::move(info)), params_(params) {}
+
+  private:
+    void pack_impl(const void* weights, void* packed) const override {
+        cuda::few_channels_pack(params_, static_cast<const float*>(weights), static_cast<float*>(packed));
+    }
+    void launch(cuda::Stream stream, const ExecuteArgs& args) const override {
+        cuda::few_channels(params_, operands_of(tensors(args), activation_), stream);
+    }
+    cuda::FewChannels params_;
+};
+
+std::optional<cuda::FewChannels> few_channels_of(const ConvolutionProblem& problem, const Context& context) {
+    context_device(context).activate();
+    return cuda::few_channels_params(convolution_geometry(problem), traits_of(context));
+}
 
 std::optional<cuda::WindowGemmShape> shape_of(const ConvolutionProblem& problem, const Context& context) {
     context_device(context).activate();
@@ -58,6 +84,15 @@ std::unique_ptr<Plan> make(const ConvolutionProblem& problem, const Context& con
         info.packed_bytes += static_cast<std::size_t>(shape.padded_depth()) * sizeof(cuda::ColumnEntry);
     info.work.executed_flops = cuda::window_gemm_flops(shape);
     return std::make_unique<ImplicitGemmPlan<tabulated>>(problem, std::move(info), shape);
+}
+
+std::unique_ptr<Plan> make_computed(const ConvolutionProblem& problem, const Context& context,
+                                    PlanInfo info) {
+    const auto few = few_channels_of(problem, context);
+    if (!few) return make<false>(problem, context, std::move(info));
+    info.packed_bytes = static_cast<std::size_t>(cuda::few_channels_packed_size(*few)) * sizeof(float);
+    info.work.executed_flops = cuda::few_channels_flops(*few);
+    return std::make_unique<FewChannelsPlan>(problem, std::move(info), *few);
 }
 
 std::string reject_computed(const ConvolutionProblem& problem, const Context& context) {
@@ -85,6 +120,11 @@ std::string reject_pointwise(const ConvolutionProblem& problem, const Context& c
     return reject_computed(problem, context);
 }
 
+// First layers have a form of their own in implicit_gemm.
+bool many_channels(const ConvolutionProblem& problem, const Context& context) {
+    return !few_channels_of(problem, context);
+}
+
 }  // namespace
 
 Row pointwise() {
@@ -92,11 +132,10 @@ Row pointwise() {
 }
 Row implicit_gemm() {
     return {"implicit_gemm", ErrorClass::fp32,           true,
-            reject_computed, always<ConvolutionProblem>, make<false>};
+            reject_computed, always<ConvolutionProblem>, make_computed};
 }
 Row implicit_precomp_gemm() {
-    return {"implicit_precomp_gemm", ErrorClass::fp32,           true,
-            reject_precomputed,      always<ConvolutionProblem>, make<true>};
+    return {"implicit_precomp_gemm", ErrorClass::fp32, true, reject_precomputed, many_channels, make<true>};
 }
 
 }  // namespace convlens::cuda_rows::convolution

@@ -1,62 +1,77 @@
 #include "kernels/cuda/gemm/tiles.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace convlens::cuda {
 namespace {
 
-// Of one step of one block, in microseconds: alone on a multiprocessor, and its share where that is full.
-struct StepTime {
-    double alone, full;
+// Microseconds of a block, measured on an H200 over the layers of small networks and of the paper. Other
+// devices differ in pace more than in the order of the tiles, so there is one table.
+struct TileTime {
+    double alone;  // a step of one block alone on a multiprocessor
+    double full;   // a step's share where the multiprocessor is full
+    double once;   // beginning and end
+    double more;   // of each further block on the multiprocessor
 };
-constexpr std::array<StepTime, tile_shapes.size()> step_times = {{
-    {2.19, 1.97},
-    {3.02, 1.80},
-    {1.45, 1.40},
-    {1.20, 0.92},
-    {1.27, 0.99},
-    {0.78, 0.55},
-    {0.85, 0.58},
-    {0.76, 0.52},
-    {0.53, 0.27},
+constexpr std::array<TileTime, tile_shapes.size()> tile_times = {{
+    {0.915, 0.865, 2.31, 0.65},
+    {0.944, 0.868, 1.66, 0.76},
+    {1.442, 1.704, 1.43, 3.33},
+    {0.591, 0.508, 2.50, 0.55},
+    {1.060, 1.032, 0.53, 1.41},
+    {0.542, 0.469, 1.20, 0.91},
+    {0.561, 0.553, 0.29, 1.06},
+    {0.336, 0.278, 0.15, 0.60},
 }};
 
-constexpr double launch_time = 3.2, cluster_time = 0.4, cluster_time_rank = 0.1, join_time = 2.2;
-// Bytes a microsecond of the parts in the workspace.
-constexpr double join_rate = 2e6;
+constexpr double cluster_time = 0.64, cluster_time_part = 0.12;
+// Clusters lie within one part of the device, which leaves some multiprocessors without blocks.
+constexpr double cluster_waste = 1.165;
+constexpr double join_time = 1.32, join_time_megafloat = 0.69;
+constexpr std::array<int, 10> split_counts = {1, 2, 3, 4, 5, 6, 8, 12, 16, 32};
+constexpr int most_cluster = 8;
+// More blocks than this many a multiprocessor need no splits.
+constexpr std::int64_t enough_blocks = 8;
 
-std::int64_t round_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-TileChoice choose_tile(std::int64_t rows, std::int64_t columns, std::int64_t depth, std::int64_t groups, bool,
+TileChoice choose_tile(std::int64_t rows, std::int64_t columns, std::int64_t depth, std::int64_t groups,
                        bool clusters, int multiprocessors) {
     TileChoice best;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < tile_shapes.size(); ++i) {
         const TileShape& tile = tile_shapes[i];
-        const std::int64_t tiles = round_up(rows, tile.rows) * round_up(columns, tile.columns) * groups;
-        const std::int64_t steps = round_up(depth, tile.depth());
-        for (const int splits : {1, 2, 3, 4, 6, 8, 12, 16}) {
-            if (splits > 1 && (splits > steps || tiles * splits > 8 * std::int64_t{multiprocessors})) break;
-            TileChoice choice{static_cast<int>(i), splits, SplitForm::none};
-            const auto block_steps = static_cast<double>(round_up(steps, splits));
-            const auto blocks = static_cast<double>(round_up(tiles * splits, multiprocessors));
-            double time = launch_time + std::max(step_times[i].alone * block_steps,
-                                                 step_times[i].full * block_steps * blocks);
-            if (splits > 1 && clusters && splits <= 8) {
-                choice.form = SplitForm::cluster;
-                time += cluster_time + cluster_time_rank * splits;
-            } else if (splits > 1) {
-                choice.form = SplitForm::workspace;
-                time += join_time + 8.0 * static_cast<double>(splits) * static_cast<double>(rows) *
-                                        static_cast<double>(columns * groups) / join_rate;
+        const TileTime& t = tile_times[i];
+        const std::int64_t tiles = ceil_divide(rows, tile.rows) * ceil_divide(columns, tile.columns) * groups;
+        const std::int64_t steps = ceil_divide(depth, tile.depth());
+        for (const int splits : split_counts) {
+            if (splits > 1 && (splits > steps || tiles * splits > enough_blocks * multiprocessors)) break;
+            const auto estimate = [&](SplitForm form) {
+                const double waste = form == SplitForm::cluster ? cluster_waste : 1.0;
+                const double share = static_cast<double>(tiles * splits) / multiprocessors;
+                const double blocks = std::max(1.0, std::ceil(share * waste));
+                const auto block_steps = static_cast<double>(ceil_divide(steps, splits));
+                double time =
+                    t.once + t.more * (blocks - 1) + block_steps * std::max(t.alone, t.full * blocks);
+                if (form == SplitForm::cluster) time += cluster_time + cluster_time_part * splits;
+                if (form == SplitForm::workspace)
+                    time += join_time + join_time_megafloat * 1e-6 * splits * static_cast<double>(rows) *
+                                            static_cast<double>(columns * groups);
+                if (time < least) {
+                    least = time;
+                    best = {static_cast<int>(i), splits, form};
+                }
+            };
+            if (splits == 1) {
+                estimate(SplitForm::none);
+                continue;
             }
-            if (time < least) {
-                least = time;
-                best = choice;
-            }
+            if (clusters && splits <= most_cluster) estimate(SplitForm::cluster);
+            estimate(SplitForm::workspace);
         }
     }
     return best;

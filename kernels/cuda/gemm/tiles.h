@@ -29,16 +29,15 @@ struct TileShape {
     }
 };
 
-inline constexpr std::array<TileShape, 9> tile_shapes = {{
-    {128, 128, 8, 8, 1, 16, 4, 2},
-    {128, 128, 8, 16, 1, 16, 4, 2},
-    {128, 96, 8, 12, 1, 16, 4, 2},
+inline constexpr std::array<TileShape, 8> tile_shapes = {{
     {128, 64, 8, 8, 1, 16, 4, 3},
     {64, 64, 8, 8, 2, 16, 3, 3},
-    {64, 64, 4, 8, 2, 8, 4, 3},
-    {128, 32, 8, 4, 2, 8, 4, 3},
-    {64, 32, 4, 4, 2, 16, 3, 3},
-    {32, 32, 4, 4, 4, 8, 3, 4},
+    {64, 64, 8, 8, 4, 16, 3, 1},
+    {128, 32, 8, 4, 1, 16, 4, 4},
+    {64, 32, 8, 4, 4, 16, 3, 2},
+    {32, 64, 8, 8, 4, 8, 4, 3},
+    {32, 32, 8, 4, 8, 8, 3, 2},
+    {32, 32, 8, 4, 4, 8, 4, 4},
 }};
 
 // Where the parts of a sum that several blocks computed are joined, always in the order of the parts.
@@ -56,6 +55,6 @@ struct TileChoice {
 
 // For each of `groups` products of rows x depth by depth x columns. `clusters`: whether the device has them.
 TileChoice choose_tile(std::int64_t rows, std::int64_t columns, std::int64_t depth, std::int64_t groups,
-                       bool quads, bool clusters, int multiprocessors);
+                       bool clusters, int multiprocessors);
 
 }  // namespace convlens::cuda

@@ -77,7 +77,6 @@ std::optional<WindowGemmShape> window_gemm_shape(const ConvolutionGeometry& g, c
     if (s.columns > most_31) return std::nullopt;
     s.depth = depth;
     s.groups = g.groups;
-    s.taps = static_cast<std::int32_t>(g.taps());
     s.src_strides[0] = static_cast<std::int32_t>(strides[1]);
     const auto division = [](std::int64_t divisor) {
         return FastDivision(std::max<std::int64_t>(divisor, 1));
@@ -105,9 +104,10 @@ std::optional<WindowGemmShape> window_gemm_shape(const ConvolutionGeometry& g, c
     s.quad_dst = d[1] == 1 && s.columns % 4 == 0 && (g.batch <= 1 || d[0] % 4 == 0) &&
                  (g.dst[0] <= 1 || d[2] % 4 == 0) && (g.dst[1] <= 1 || d[3] % 4 == 0) &&
                  (g.dst[2] <= 1 || d[4] % 4 == 0);
+    s.overlap = window_gemm_has_clusters();
     s.choice = forced ? *forced
-                      : choose_tile(s.rows, s.columns, s.depth, s.groups, s.quads,
-                                    device.major == 9 && window_gemm_has_clusters(), device.multiprocessors);
+                      : choose_tile(s.rows, s.columns, s.depth, s.groups, device.major == 9 && s.overlap,
+                                    device.multiprocessors);
     const std::int64_t tiles = (s.rows / s.tile().rows + 1) * (s.padded_columns() / s.tile().columns);
     if (!within(tiles, s.choice.splits, most_31)) return std::nullopt;
     if (!within(s.padded_depth(), s.padded_columns(), INT64_MAX / 64) ||

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/gemm/window_gemm_finish.cuh"
+#include "kernels/cuda/overlap.cuh"
 
 namespace convlens::cuda {
 namespace {
@@ -10,6 +11,8 @@ constexpr int join_threads = 128;
 // Joins the parts of split sums in their order.
 template <bool clamps>
 __global__ void __launch_bounds__(join_threads) join_parts(const __grid_constant__ WindowGemmParams p) {
+    wait_for_earlier();
+    let_next_begin();
     const int group = static_cast<int>(blockIdx.y);
     const std::int64_t quads = p.part_row / 4, count = p.rows * quads;
     for (std::int64_t i = blockIdx.x * std::int64_t{join_threads} + threadIdx.x; i < count;
@@ -28,7 +31,7 @@ __global__ void __launch_bounds__(join_threads) join_parts(const __grid_constant
     }
 }
 
-__global__ void clusters_probe() {}
+__global__ void code_probe() {}
 
 }  // namespace
 
@@ -51,7 +54,7 @@ WindowGemmParams window_gemm_params(const WindowGemmShape& s, const WindowGemmOp
     p.column_tiles = static_cast<std::int32_t>(s.padded_columns() / s.tile().columns);
     p.splits = s.choice.splits;
     p.form = s.choice.form;
-    p.one_tap = s.taps == 1;
+    p.overlap = s.overlap;
     p.even_dst = s.even_dst;
     p.quad_dst = s.quad_dst && aligned_16(operands.dst) && aligned_16(operands.residual);
     for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -75,14 +78,16 @@ WindowGemmParams window_gemm_params(const WindowGemmShape& s, const WindowGemmOp
     return p;
 }
 
-bool window_gemm_has_clusters() {
+bool has_overlap() {
     cudaFuncAttributes attributes{};
-    if (cudaFuncGetAttributes(&attributes, clusters_probe) != cudaSuccess) {
+    if (cudaFuncGetAttributes(&attributes, code_probe) != cudaSuccess) {
         cudaGetLastError();
         return false;
     }
     return attributes.ptxVersion >= 90;
 }
+
+bool window_gemm_has_clusters() { return has_overlap(); }
 
 void window_gemm(const WindowGemmShape& s, const WindowGemmOperands& operands, Stream stream) {
     if (s.rows == 0 || s.columns == 0 || s.groups == 0) return;
@@ -103,10 +108,8 @@ void window_gemm(const WindowGemmShape& s, const WindowGemmOperands& operands, S
     const std::int64_t quads_in_all = s.rows * p.part_row / 4;
     const auto join_blocks = static_cast<unsigned>(
         std::min<std::int64_t>((quads_in_all + join_threads - 1) / join_threads, 1 << 16));
-    if (is_clamp(operands.activation))
-        join_parts<true><<<dim3(join_blocks, groups), join_threads, 0, stream>>>(p);
-    else
-        join_parts<false><<<dim3(join_blocks, groups), join_threads, 0, stream>>>(p);
+    launch_overlapped(is_clamp(operands.activation) ? join_parts<true> : join_parts<false>, p.overlap,
+                      dim3(join_blocks, groups), dim3(join_threads), 0, 1, stream, p);
 }
 
 }  // namespace convlens::cuda

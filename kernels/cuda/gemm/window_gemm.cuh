@@ -7,6 +7,7 @@
 #include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/gemm/window_gemm_columns.cuh"
 #include "kernels/cuda/gemm/window_gemm_finish.cuh"
+#include "kernels/cuda/overlap.cuh"
 
 namespace convlens::cuda {
 
@@ -19,12 +20,12 @@ struct Tile {
     static constexpr int a_floats = rows * depth, stage_floats = shape.stage_floats();
 
     static __device__ __forceinline__ int a_at(int row, int quad) {
-        constexpr int mask = quads >= 8 ? 7 : quads - 1;
-        return row * depth + ((quad ^ ((row >> 2) & mask)) << 2);
+        return row * depth + ((quad ^ ((row >> 2) & 3)) << 2);
     }
 };
 
-// A by 16-byte copies: a thread has one group of four columns and several rows.
+// A by 16-byte copies: a thread has one group of four columns and several rows. What the group's columns add
+// is found a step ahead.
 template <class T, bool tabulated>
 struct QuadLoader {
     static constexpr int row_step = T::threads / T::quads, count = T::rows / row_step;
@@ -33,6 +34,7 @@ struct QuadLoader {
     const WindowGemmParams& p;
     const float* base;
     int quad = static_cast<int>(threadIdx.x) % T::quads, first = static_cast<int>(threadIdx.x) / T::quads;
+    ColumnEntry entry{};
     RowStart start[count];
 
     template <int... i>
@@ -40,30 +42,35 @@ struct QuadLoader {
                                           std::integer_sequence<int, i...>)
         : p(params), base(src), start{RowStart(params, src, row + first + i * row_step)...} {}
     __device__ __forceinline__ QuadLoader(const WindowGemmParams& params, const float* src, std::int64_t row,
-                                          ColumnEntry*)
+                                          float*)
         : QuadLoader(params, src, row, std::make_integer_sequence<int, count>()) {}
 
-    __device__ __forceinline__ void prepare(int) {}
-    __device__ __forceinline__ void load(int step, float* a) const {
+    __device__ __forceinline__ void prepare(int step, int end) {
         const int k = step * T::depth + quad * 4;
-        const ColumnEntry e = tabulated ? p.operands.table[k] : column_entry(p, k);
+        if constexpr (tabulated)
+            entry = p.operands.table[step < end ? k : 0];
+        else
+            entry = column_entry(p, k);
+        if (step >= end) entry.d = column_outside;
+    }
+    __device__ __forceinline__ void load(int, std::uint32_t a) const {
 #pragma unroll
         for (int i = 0; i < count; ++i) {
-            const bool valid = start[i].holds(p, e);
-            copy_async_16(a + T::a_at(first + i * row_step, quad), valid ? start[i].src + e.offset : base,
-                          valid);
+            const bool valid = start[i].holds(p, entry);
+            copy_async_16(a + 4 * T::a_at(first + i * row_step, quad),
+                          valid ? start[i].src + entry.offset : base, valid);
         }
     }
 };
 
-// A by 4-byte copies: the threads of a warp have neighbouring rows. Computed entries go through shared
-// memory, each made once a block, a step ahead.
+// A by 4-byte copies: the threads of a warp have neighbouring rows. What the columns add goes through shared
+// memory, found once a block and a step ahead.
 template <class T, bool tabulated>
 struct SingleLoader {
     static_assert(T::threads % T::rows == 0 && T::rows % 32 == 0);
     static constexpr int lanes = T::threads / T::rows, count = T::depth / lanes;
-    static_assert(T::depth % lanes == 0);
-    static constexpr int entry_floats = tabulated ? 0 : 2 * T::depth * 4;
+    static_assert(T::depth % lanes == 0 && T::depth <= T::threads);
+    static constexpr int entry_floats = 2 * T::depth * 4;
     const WindowGemmParams& p;
     const float* base;
     int row = static_cast<int>(threadIdx.x) % T::rows, lane = static_cast<int>(threadIdx.x) / T::rows;
@@ -71,40 +78,51 @@ struct SingleLoader {
     ColumnEntry* entries;
 
     __device__ __forceinline__ SingleLoader(const WindowGemmParams& params, const float* src,
-                                            std::int64_t first, ColumnEntry* shared)
-        : p(params), base(src), start(params, src, first + row), entries(shared) {}
+                                            std::int64_t first, float* shared)
+        : p(params),
+          base(src),
+          start(params, src, first + row),
+          entries(reinterpret_cast<ColumnEntry*>(shared)) {}
 
-    __device__ __forceinline__ void prepare(int step) {
-        if constexpr (!tabulated) {
-            const int k = static_cast<int>(threadIdx.x);
-            if (k < T::depth) entries[step % 2 * T::depth + k] = column_entry(p, step * T::depth + k);
-        }
+    __device__ __forceinline__ void prepare(int step, int end) {
+        const int column = static_cast<int>(threadIdx.x) % T::depth, k = step * T::depth + column;
+        ColumnEntry entry = tabulated ? p.operands.table[step < end ? k : 0] : column_entry(p, k);
+        if (step >= end) entry.d = column_outside;
+        if (threadIdx.x < T::depth) entries[step % 2 * T::depth + column] = entry;
     }
-    __device__ __forceinline__ void load(int step, float* a) const {
-        const ColumnEntry* table =
-            tabulated ? p.operands.table + step * T::depth : entries + step % 2 * T::depth;
+    __device__ __forceinline__ void load(int step, std::uint32_t a) const {
+        const ColumnEntry* from = entries + step % 2 * T::depth + lane;
 #pragma unroll
         for (int i = 0; i < count; ++i) {
             const int k = lane + i * lanes;
-            const ColumnEntry e = table[k];
+            const ColumnEntry e = from[i * lanes];
             const bool valid = start.holds(p, e);
-            copy_async_4(a + T::a_at(row, k / 4) + k % 4, valid ? start.src + e.offset : base, valid);
+            copy_async_4(a + 4 * (T::a_at(row, k / 4) + k % 4), valid ? start.src + e.offset : base, valid);
         }
     }
 };
 
+// Quads of B that a thread copies in each step.
 template <class T>
-__device__ __forceinline__ void load_b(const WindowGemmParams& p, const float* packed, int step, float* b) {
-    constexpr int quads = T::columns / 4, count = T::depth * quads;
-    const float* from = packed + static_cast<std::int64_t>(step) * T::depth * p.padded_columns;
+struct FilterLoader {
+    static constexpr int quads = T::columns / 4, count = T::depth * quads;
+    const float* from;
+    std::int64_t row;  // floats
+
+    __device__ __forceinline__ FilterLoader(const WindowGemmParams& p, const float* packed, int step)
+        : from(packed + static_cast<std::int64_t>(step) * T::depth * p.padded_columns),
+          row(p.padded_columns) {}
+    __device__ __forceinline__ void load(std::uint32_t b, bool valid) {
 #pragma unroll
-    for (int i = 0; i < (count + T::threads - 1) / T::threads; ++i) {
-        const int at = static_cast<int>(threadIdx.x) + i * T::threads;
-        if (count % T::threads != 0 && at >= count) break;
-        const int k = at / quads, quad = at % quads;
-        copy_async_16(b + k * T::columns + quad * 4, from + k * p.padded_columns + quad * 4);
+        for (int i = 0; i < (count + T::threads - 1) / T::threads; ++i) {
+            const int at = static_cast<int>(threadIdx.x) + i * T::threads;
+            if (count % T::threads != 0 && at >= count) break;
+            const int k = at / quads, quad = at % quads;
+            copy_async_16(b + 4 * (k * T::columns + quad * 4), from + k * row + quad * 4, valid);
+        }
+        if (valid) from += T::depth * row;
     }
-}
+};
 
 // A thread's place in its slice: the first of its rows and columns. Rows come in fours, 16 apart; columns in
 // fours, 32 apart.
@@ -127,21 +145,25 @@ __device__ __forceinline__ void multiply(const float* a, const float* b, const P
                                          float (&sums)[T::shape.thread_rows][T::shape.thread_columns]) {
     constexpr int rows = T::shape.thread_rows, columns = T::shape.thread_columns;
     constexpr int slice_quads = T::shape.slice_depth / 4;
+    // All rows of a thread have their groups exchanged alike.
+    const int exchange = (place.row >> 2) & 3;
+    a += place.row * T::depth;
+    b += place.slice * T::shape.slice_depth * T::columns + place.column;
 #pragma unroll
     for (int quad = 0; quad < slice_quads; ++quad) {
         float left[rows][4];
-        const int k = place.slice * slice_quads + quad;
+        const float* from = a + (((place.slice * slice_quads + quad) ^ exchange) << 2);
 #pragma unroll
         for (int i = 0; i < rows; ++i)
             *reinterpret_cast<float4*>(left[i]) =
-                *reinterpret_cast<const float4*>(a + T::a_at(place.row + i / 4 * 16 + i % 4, k));
+                *reinterpret_cast<const float4*>(from + (i / 4 * 16 + i % 4) * T::depth);
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
             float right[columns];
 #pragma unroll
             for (int c = 0; c < columns; c += 4)
                 *reinterpret_cast<float4*>(right + c) =
-                    *reinterpret_cast<const float4*>(b + (k * 4 + j) * T::columns + place.column + c * 8);
+                    *reinterpret_cast<const float4*>(b + (quad * 4 + j) * T::columns + c * 8);
 #pragma unroll
             for (int i = 0; i < rows; ++i)
 #pragma unroll
@@ -256,34 +278,43 @@ __global__ void __launch_bounds__(Tile<tile_index>::threads, Tile<tile_index>::s
     const int begin = static_cast<int>(static_cast<std::int64_t>(p.steps) * rank / p.splits);
     const int end = static_cast<int>(static_cast<std::int64_t>(p.steps) * (rank + 1) / p.splits);
     const float* packed = p.operands.packed + group * p.packed_group + column;
-    Loader loader(p, p.operands.src + group * p.src_group, row,
-                  reinterpret_cast<ColumnEntry*>(shared + T::shape.shared_floats()));
-
-    const auto load = [&](int step) {
-        float* stage = shared + (step - begin) % T::stages * T::stage_floats;
-        if (step < end) {
-            loader.load(step, stage);
-            load_b<T>(p, packed, step, stage + T::a_floats);
-        }
-        commit_copies();
+    Loader loader(p, p.operands.src + group * p.src_group, row, shared + T::shape.shared_floats());
+    FilterLoader<T> filter(p, packed, begin);
+    constexpr std::uint32_t stage_bytes = T::stage_floats * sizeof(float);
+    const std::uint32_t stages_begin = shared_address(shared);
+    std::uint32_t stage = stages_begin;  // the next to be filled
+    const auto advance = [&] {
+        stage += stage_bytes;
+        if (stage == stages_begin + T::stages * stage_bytes) stage = stages_begin;
     };
-    constexpr bool prepares = Loader::entry_floats > 0;
-    loader.prepare(begin);
+    // The filter is there before the kernels before this one have ended.
 #pragma unroll
-    for (int i = 0; i < T::stages - 1; ++i) {
-        if (prepares) __syncthreads();
-        load(begin + i);
-        loader.prepare(begin + i + 1);
+    for (int i = 0; i < T::stages - 1; ++i, advance()) filter.load(stage + T::a_floats * 4, begin + i < end);
+    loader.prepare(begin, end);
+    wait_for_earlier();
+    let_next_begin();
+    stage = stages_begin;
+#pragma unroll
+    for (int i = 0; i < T::stages - 1; ++i, advance()) {
+        if (Loader::entry_floats > 0) __syncthreads();
+        loader.load(begin + i, stage);
+        commit_copies();
+        loader.prepare(begin + i + 1, end);
     }
     const Place<T> place;
     float sums[T::shape.thread_rows][T::shape.thread_columns] = {};
+    int ready = 0;  // floats to the stage that is multiplied next
     for (int step = begin; step < end; ++step) {
         wait_copies<T::stages - 2>();
         __syncthreads();
-        load(step + T::stages - 1);
-        loader.prepare(step + T::stages);
-        const float* stage = shared + (step - begin) % T::stages * T::stage_floats;
-        multiply<T>(stage, stage + T::a_floats, place, sums);
+        loader.load(step + T::stages - 1, stage);
+        filter.load(stage + T::a_floats * 4, step + T::stages - 1 < end);
+        commit_copies();
+        advance();
+        loader.prepare(step + T::stages, end);
+        multiply<T>(shared + ready, shared + ready + T::a_floats, place, sums);
+        ready += T::stage_floats;
+        if (ready == T::stages * T::stage_floats) ready = 0;
     }
     wait_copies<0>();
     __syncthreads();
@@ -298,17 +329,8 @@ void launch_tile(const WindowGemmParams& p, unsigned blocks, unsigned groups, St
     constexpr int bytes = (T::shape.shared_floats() + Loader::entry_floats) * static_cast<int>(sizeof(float));
     const auto kernel = window_gemm_kernel<tile_index, source>;
     if (bytes > 48 * 1024) cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(blocks, groups);
-    config.blockDim = dim3(T::threads);
-    config.dynamicSmemBytes = bytes;
-    config.stream = stream;
-    cudaLaunchAttribute cluster{};
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim = {static_cast<unsigned>(p.splits), 1, 1};
-    config.attrs = &cluster;
-    config.numAttrs = p.form == SplitForm::cluster ? 1 : 0;
-    cudaLaunchKernelEx(&config, kernel, p);
+    launch_overlapped(kernel, p.overlap, dim3(blocks, groups), dim3(T::threads), bytes,
+                      p.form == SplitForm::cluster ? static_cast<unsigned>(p.splits) : 1, stream, p);
 }
 
 template <ColumnSource source>

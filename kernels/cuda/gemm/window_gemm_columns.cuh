@@ -5,16 +5,15 @@
 
 namespace convlens::cuda {
 
+// Without branches, so that it is computed between other instructions.
 __device__ __forceinline__ ColumnEntry column_entry(const WindowGemmParams& p, int k) {
-    if (k >= p.depth) return {0, column_outside, column_outside, column_outside};
-    if (p.one_tap) return {k * p.src_strides[0], 0, 0, 0};
-    std::uint32_t tap = static_cast<std::uint32_t>(k);
+    auto tap = static_cast<std::uint32_t>(k);
     const auto c = static_cast<std::int32_t>(p.channels.split(tap));
     const auto w = static_cast<std::int32_t>(p.window_w.split(tap)) * p.dilations[2];
     const auto h = static_cast<std::int32_t>(p.window_h.split(tap)) * p.dilations[1];
     const auto d = static_cast<std::int32_t>(tap) * p.dilations[0];
-    return {c * p.src_strides[0] + d * p.src_strides[1] + h * p.src_strides[2] + w * p.src_strides[3], d, h,
-            w};
+    return {c * p.src_strides[0] + d * p.src_strides[1] + h * p.src_strides[2] + w * p.src_strides[3],
+            k < p.depth ? d : column_outside, h, w};
 }
 
 // The first tap of an output cell.

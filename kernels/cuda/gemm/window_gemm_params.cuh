@@ -20,7 +20,7 @@ struct WindowGemmParams {
     std::int32_t rows, columns, depth, padded_columns, steps;
     std::int32_t column_tiles, splits;
     SplitForm form;
-    bool one_tap, even_dst, quad_dst;
+    bool even_dst, quad_dst, overlap;
     std::int32_t src[3], dilations[3], strides[3], pads[3];
     std::int32_t src_strides[4];
     std::int64_t src_steps[5], dst_steps[5];
