@@ -15,7 +15,7 @@ namespace {
 
 // After these the lines that follow mean the network that comes of it.
 bool changes_network(const std::string& command) {
-    static constexpr std::array<std::string_view, 8> names = {"model",    "input", "drop",      "next",
+    static constexpr std::array<std::string_view, 9> names = {"interop", "model",    "input", "drop",      "next",
                                                               "previous", "side",  "algorithm", "mode"};
     return std::find(names.begin(), names.end(), command) != names.end();
 }

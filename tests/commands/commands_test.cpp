@@ -23,6 +23,7 @@ class TestHost : public Host {
     void screenshot(const std::string& path) override { shots.push_back(path); }
     void report(const std::string& path) override { reports.push_back(path); }
     void resize(int w, int h) override { width = w, height = h; }
+    void set_interop(const std::string& way) override { interop = way; }
     void quit() override { ended = true; }
     std::vector<std::string> models() const override {
         return {finder, root + "/assets/models/upscale2x-photo.onnx"};
@@ -32,6 +33,7 @@ class TestHost : public Host {
     bool busy() const override { return is_busy; }
 
     std::vector<std::string> shots, reports, texts;
+    std::string interop;
     int width = 0, height = 0;
     bool ended = false, is_busy = false;
 };
@@ -99,10 +101,10 @@ TEST(Registry, EveryCommandHasHelpAndAUniqueName) {
         EXPECT_EQ(std::string(command.help).back(), '.') << command.name;
     }
     for (const char* name :
-         {"model",      "input",  "next",   "previous", "layer",         "map",   "algorithm", "mode",
-          "measure",    "pause",  "resume", "step",     "range",         "tab",   "foot",      "sort",
-          "zoom",       "pan",    "fit",    "help",     "times",         "probe", "side",      "quit",
-          "screenshot", "report", "size",   "wait",     "fixed-figures", "expect"})
+         {"model",      "input",  "next",   "previous", "layer",         "map",    "algorithm", "mode",
+          "measure",    "pause",  "resume", "step",     "range",         "tab",    "foot",      "sort",
+          "zoom",       "pan",    "fit",    "help",     "times",         "probe",  "side",      "quit",
+          "screenshot", "report", "size",   "wait",     "fixed-figures", "expect", "interop"})
         EXPECT_NE(find_command(name), nullptr) << name;
 }
 
@@ -147,6 +149,7 @@ TEST_F(Commands, EveryCommandTakesWhatItsHelpSaysAndRefusesTheRest) {
         {"screenshot", {"screenshot a.png"}},
         {"report", {"report -"}},
         {"size", {"size 640 480"}},
+        {"interop", {"interop staged", "interop shared", "interop auto"}},
         {"quit", {"quit"}},
         {"expect", {"expect model face-finder", "expect paused no"}},
     };
@@ -165,6 +168,8 @@ TEST_F(Commands, EveryCommandTakesWhatItsHelpSaysAndRefusesTheRest) {
                             "side -1",
                             "side 1e3",
                             "mode fast",
+                            "interop",
+                            "interop host",
                             "algorithm",
                             "algorithm 0",
                             "algorithm nowhere direct",
