@@ -253,7 +253,7 @@ void draw_status_bar(Scene& scene, const Rect& place) {
     draw_mode(scene, x, right, mid);
     if (scene.network) {
         const std::string device = scene.view.fixed_figures ? "processor" : scene.network->device_text;
-        if (place_chip(scene, x, right, mid, "Device", device, false, 350, chip_place))
+        if (place_chip(scene, x, right, mid, "Device", device, false, 260, chip_place))
             chip(scene, "device chip", chip_place, "Device", device, false);
     }
     draw_precision(scene, x, right, mid);
