@@ -1,5 +1,7 @@
-// Prints what each algorithm can do, by asking the library. `--check FILE` fails unless the file holds just
-// that between its two markers; `--write FILE` puts it there.
+// Prints what each algorithm can do, by asking the library: the processor's rows over sample problems, the
+// rows of CUDA by name (what they take depends on the device). `--check FILE` fails unless the file holds
+// just that between its markers; `--write FILE` puts it there. In a build without CUDA its part is neither
+// compared nor written.
 #include <algorithm>
 #include <fstream>
 #include <iostream>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "convlens/convlens.hpp"
+#include "primitives/algorithm.h"
 
 namespace convlens {
 namespace {
@@ -234,19 +237,52 @@ std::string matrix() {
     return out.str();
 }
 
-// Compares the part between the markers, or puts it there.
-int treat_page(const std::string& table, const char* path, bool write) {
+template <class P>
+void print_cuda_rows(std::ostream& out, const P& sample) {
+    for (const Algorithm<P>& row : algorithms<P>(Backend::cuda))
+        out << "| " << operation_name(sample) << " | `" << row.name << "` | " << to_string(row.error_class)
+            << " | " << (row.deterministic ? "yes" : "no") << " |\n";
+}
+
+// Empty in a build without CUDA.
+std::string cuda_lists() {
+    std::ostringstream rows;
+    print_cuda_rows(rows, ConvolutionProblem{});
+    print_cuda_rows(rows, TransposedConvolutionProblem{});
+    print_cuda_rows(rows, FullyConnectedProblem{});
+    print_cuda_rows(rows, PoolingProblem{});
+    print_cuda_rows(rows, ActivationProblem{});
+    print_cuda_rows(rows, BatchNormalizationProblem{});
+    print_cuda_rows(rows, ElementwiseProblem{});
+    print_cuda_rows(rows, SoftmaxProblem{});
+    print_cuda_rows(rows, LrnProblem{});
+    print_cuda_rows(rows, ConcatProblem{});
+    print_cuda_rows(rows, TransformProblem{});
+    if (rows.str().empty()) return {};
+    return "\n| operation | algorithm | error class | deterministic |\n|---|---|---|---|\n" + rows.str();
+}
+
+// The page with `table` between the two markers of `name`; empty when it has no such place.
+std::string with_table(const std::string& page, const std::string& name, const std::string& table) {
+    const std::string begin = "<!-- " + name + ": begin -->\n";
+    const auto from = page.find(begin);
+    const auto to = page.find("<!-- " + name + ": end -->");
+    if (from == std::string::npos || to == std::string::npos || to < from) return {};
+    return page.substr(0, from + begin.size()) + table + '\n' + page.substr(to);
+}
+
+// Compares the parts between the markers, or puts them there.
+int treat_page(const char* path, bool write) {
     std::stringstream content;
     content << std::ifstream(path).rdbuf();
     const std::string text = content.str();
-    const std::string begin = "<!-- support matrix: begin -->\n";
-    const auto from = text.find(begin);
-    const auto to = text.find("<!-- support matrix: end -->");
-    if (from == std::string::npos || to == std::string::npos || to < from) {
+    std::string page = with_table(text, "support matrix", matrix());
+    if (const std::string lists = cuda_lists(); !page.empty() && !lists.empty())
+        page = with_table(page, "cuda lists", lists);
+    if (page.empty()) {
         std::cerr << path << " has no place for the support matrix\n";
         return 1;
     }
-    const std::string page = text.substr(0, from + begin.size()) + table + '\n' + text.substr(to);
     if (page == text) return 0;
     if (write) return (std::ofstream(path) << page) ? 0 : 1;
     std::cerr << path << " does not hold what the library answers; write it anew with\n"
@@ -259,11 +295,10 @@ int treat_page(const std::string& table, const char* path, bool write) {
 
 int main(int count, char** arguments) {
     try {
-        const std::string text = convlens::matrix();
         const std::string option = count == 3 ? arguments[1] : "";
         if (option == "--check" || option == "--write")
-            return convlens::treat_page(text, arguments[2], option == "--write");
-        std::cout << text;
+            return convlens::treat_page(arguments[2], option == "--write");
+        std::cout << convlens::matrix() << convlens::cuda_lists();
         return 0;
     } catch (const std::exception& error) {
         std::cerr << error.what() << '\n';
