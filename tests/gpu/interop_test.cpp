@@ -262,6 +262,42 @@ TEST(GpuInterop, StagedWithoutAnySharing) {
     joined.scene.expect_no_messages();
 }
 
+// Compute is held up until the refreshes that show it have been handed over: would the window's thread wait
+// for it, this test would never end.
+TEST(GpuInterop, ARefreshNeverWaitsForCompute) {
+    Joined joined;
+    NEED_SHARED(joined);
+    const auto arena = joined.link.arena();
+    constexpr int side = 512;
+    const network::Block block = arena->allocate(std::size_t{side} * side * sizeof(float), "numbers");
+    const auto compute = interop::compute_of(joined.context, joined.device);
+    const auto sharing = joined.scene.renderer().sharing();
+    const render::FileDescriptor written = sharing->export_written();
+    const auto timeline = compute->import_timeline(written.get());
+    timeline->wait(1);
+    joined.context->fill(block.data, mark_of(1), block.bytes);
+    timeline->signal(2);
+
+    render::Renderer& renderer = joined.scene.renderer();
+    const AtlasTile tile = grey_tile(block.device_address, side, side, 256, 0, 2 * repeated(mark_of(1)));
+    std::function<void()> finished;
+    for (int i = 0; i < 2; ++i) {
+        const std::uint64_t id = renderer.atlas("wall", 256, 256);
+        renderer.fill("wall", {&tile, 1}, true, 0xff000000u);
+        finished = joined.scene.refresh(
+            [&](ImDrawList& list) {
+                list.AddImage(render::test::texture(id), {0, 0}, {256, 256});
+            },
+            2);
+    }
+    sharing->signal_written(1);
+    finished();
+    EXPECT_EQ(wrong_pixels(renderer.read_pixels(), renderer.width(), 256), 0);
+    joined.context->synchronize();
+    arena->release(block);
+    joined.scene.expect_no_messages();
+}
+
 // ---- with the engine and real networks ----
 
 struct Window {
