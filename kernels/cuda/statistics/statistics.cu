@@ -33,49 +33,79 @@ struct State {
 
 __device__ __forceinline__ bool is_finite(float x) { return fabsf(x) < infinity; }
 
-// Joins x[0] to x[count - 1]; sums are about `origin`.
-__device__ __forceinline__ void take(State& state, const float (&x)[chunk], int count, float origin) {
-    const float pivot = is_finite(x[0]) ? x[0] : origin;
-    float sum = 0.0f, squares = 0.0f;
-    int finite = 0;
-#pragma unroll
-    for (int i = 0; i < chunk; ++i) {
-        if (i >= count) continue;
-        if (is_finite(x[i])) {
-            const float d = x[i] - pivot;
-            sum += d;
-            squares += d * d;
-            state.min = fminf(state.min, x[i]);
-            state.max = fmaxf(state.max, x[i]);
-            state.zeros += x[i] == 0.0f;
-            ++finite;
-        } else {
-            x[i] != x[i] ? ++state.nans : ++state.infinities;
+// What a thread takes: cells `cell`, `cell` + rows, ... below `end` of one channel.
+struct Cells {
+    const float* data;  // the channel's
+    std::int64_t cell, end;
+    int rows;
+    float origin;  // what its sums are about
+};
+
+// Any values and any steps, one at a time.
+__device__ __noinline__ State take_any(State state, const StatisticsTensor& t, const Cells& cells) {
+    for (std::int64_t cell = cells.cell; cell < cells.end; cell += cells.rows) {
+        std::int64_t at[1] = {};
+        locate(t.cells, cell, at);
+        const float x = cells.data[at[0]];
+        if (!is_finite(x)) {
+            x != x ? ++state.nans : ++state.infinities;
+            continue;
         }
-    }
-    // A sum of squares outside this range has left that of f32 somewhere; one of equal values has not.
-    if ((squares > 1e-30f && squares < infinity) || (squares < infinity && sum == 0.0f)) {
-        const double shift = static_cast<double>(pivot) - origin, s = sum;
-        state.sum += s + finite * shift;
-        state.squares += squares + shift * (2 * s + finite * shift);
-        return;
-    }
-#pragma unroll 1
-    for (int i = 0; i < count; ++i) {
-        float value = 0.0f;
-#pragma unroll
-        for (int k = 0; k < chunk; ++k) value = k == i ? x[k] : value;
-        if (!is_finite(value)) continue;
-        const double d = static_cast<double>(value) - origin;
+        state.min = fminf(state.min, x);
+        state.max = fmaxf(state.max, x);
+        state.zeros += x == 0.0f;
+        const double d = static_cast<double>(x) - cells.origin;
         state.sum += d;
         state.squares += d * d;
     }
+    return state;
 }
 
-__device__ __forceinline__ std::int64_t cell_address(const StatisticsTensor& t, std::int64_t cell) {
-    std::int64_t at[1] = {};
-    locate(t.cells, cell, at);
-    return at[0];
+// `count` (1 to chunk) values in x, the rest of which repeats x[0]. False, with nothing done, where a value
+// is not finite or the squares leave the range of f32.
+__device__ __forceinline__ bool take_chunk(State& state, const float (&x)[chunk], int count, float origin) {
+    const float pivot = x[0];
+    float sum = 0.0f, squares = 0.0f, low = pivot, high = pivot;
+    int zeros = 0;
+#pragma unroll
+    for (int i = 0; i < chunk; ++i) {
+        const float d = x[i] - pivot;
+        sum += d;
+        squares += d * d;
+        low = fminf(low, x[i]);
+        high = fmaxf(high, x[i]);
+        zeros += x[i] == 0.0f;
+    }
+    // NaN fails both. Equal values have no squares.
+    if (!((squares > 1e-30f && squares < infinity) || (squares < infinity && sum == 0.0f))) return false;
+    state.min = fminf(state.min, low);
+    state.max = fmaxf(state.max, high);
+    state.zeros += pivot == 0.0f ? zeros - (chunk - count) : zeros;
+    const double shift = static_cast<double>(pivot) - origin, s = sum;
+    state.sum += s + count * shift;
+    state.squares += squares + shift * (2 * s + count * shift);
+    return true;
+}
+
+// All cells are one step apart.
+__device__ __forceinline__ State take_cells(State state, const StatisticsTensor& t, const Cells& cells) {
+    const std::int64_t step = t.cells.strides[0][0] * cells.rows;
+    const float* next = cells.data + cells.cell * t.cells.strides[0][0];
+    for (std::int64_t cell = cells.cell; cell < cells.end; cell += chunk * cells.rows, next += chunk * step) {
+        const int count =
+            static_cast<int>(min(std::int64_t{chunk}, (cells.end - cell + cells.rows - 1) / cells.rows));
+        float x[chunk];
+        x[0] = next[0];
+#pragma unroll
+        for (int i = 1; i < chunk; ++i) x[i] = i < count ? next[i * step] : 0.0f;
+#pragma unroll
+        for (int i = 1; i < chunk; ++i) x[i] = i < count ? x[i] : x[0];
+        if (!take_chunk(state, x, count, cells.origin)) {
+            const std::int64_t end = min(cells.end, cell + chunk * cells.rows);
+            state = take_any(state, t, {cells.data, cell, end, cells.rows, cells.origin});
+        }
+    }
+    return state;
 }
 
 __device__ __forceinline__ float origin_of(const StatisticsTensor& t, std::int64_t channel) {
@@ -112,16 +142,9 @@ __global__ void __launch_bounds__(block) part_moments(const StatisticsMemory mem
     const std::int64_t end = min((split + 1) * t.split_cells, t.cells.count);
     State state = State::empty();
     if (channel < t.channels) {
-        const float origin = origin_of(t, channel);
-        const float* data = t.data + channel * t.channel_stride;
-        for (std::int64_t cell = split * t.split_cells + row; cell < end; cell += chunk * rows) {
-            float x[chunk];
-#pragma unroll
-            for (int i = 0; i < chunk; ++i)
-                if (cell + i * rows < end) x[i] = data[cell_address(t, cell + i * rows)];
-            take(state, x, static_cast<int>(min(std::int64_t{chunk}, (end - cell + rows - 1) / rows)),
-                 origin);
-        }
+        const Cells cells{t.data + channel * t.channel_stride, split * t.split_cells + row, end, rows,
+                          origin_of(t, channel)};
+        state = t.cells.rank == 1 ? take_cells(state, t, cells) : take_any(state, t, cells);
     }
     State& own = states[row * lanes + lane];
     own = state;
