@@ -45,10 +45,16 @@ class WinogradPlan final : public ConvolutionPlan {
     cuda::WinogradParams params_;
 };
 
+// The device is asked for its code.
+cuda::WinogradParams params_of(const ConvolutionProblem& problem, const Context& context, int tile) {
+    context_device(context).activate();
+    return cuda::winograd_params(convolution_geometry(problem), tile, kernel_activation(problem.activation),
+                                 traits_of(context));
+}
+
 template <int tile>
 std::unique_ptr<Plan> make(const ConvolutionProblem& problem, const Context& context, PlanInfo info) {
-    const cuda::WinogradParams params = cuda::winograd_params(
-        convolution_geometry(problem), tile, kernel_activation(problem.activation), traits_of(context));
+    const cuda::WinogradParams params = params_of(problem, context, tile);
     info.packed_bytes = cuda::winograd_packed_size(params) * sizeof(float);
     info.workspace_bytes = problem.dst.is_empty() ? 0 : cuda::winograd_workspace_bytes(params);
     info.work.executed_flops = cuda::winograd_operations(params);
@@ -67,8 +73,7 @@ std::int64_t tiles(const ConvolutionProblem& problem, std::int64_t tile) {
 }
 
 double cost(const ConvolutionProblem& problem, const Context& context, int tile) {
-    return cuda::winograd_cost(cuda::winograd_params(
-        convolution_geometry(problem), tile, kernel_activation(problem.activation), traits_of(context)));
+    return cuda::winograd_cost(params_of(problem, context, tile));
 }
 
 // The transformed filter is 4 times the plain one, of F(2x2) less than half of that: few tiles don't repay

@@ -50,9 +50,8 @@ class DirectPlan final : public TransposedPlan {
 
 class Col2imGemmPlan final : public TransposedPlan {
   public:
-    Col2imGemmPlan(const Transposed& problem, const Context& context, PlanInfo info)
-        : TransposedPlan(problem, std::move(info)),
-          params_(cuda::col2im_gemm_params(geometry_, activation_, traits_of(context))) {}
+    Col2imGemmPlan(const Transposed& problem, PlanInfo info, const cuda::Col2imGemmParams& params)
+        : TransposedPlan(problem, std::move(info)), params_(params) {}
 
   private:
     void pack_impl(const void* weights, void* packed) const override {
@@ -92,13 +91,28 @@ std::string reject_col2im_gemm(const Transposed& problem, const Context& context
     return {};
 }
 
+// Sums of few products would show the error of a single one.
+constexpr std::int64_t least_split_channels = 32;
+
+std::string reject_col2im_gemm_split_tf32(const Transposed& problem, const Context& context) {
+    if (auto reason = reject_col2im_gemm(problem, context); !reason.empty()) return reason;
+    const std::int64_t channels = problem.src.dims[1] / problem.groups;
+    if (channels < least_split_channels || channels % 4 != 0)
+        return "the channels of a group must be a multiple of 4, at least " +
+               std::to_string(least_split_channels) + ", not " + std::to_string(channels);
+    if (traits_of(context).major < 8) return "the GPU has no TF32 (compute capability 8.0)";
+    return {};
+}
+
+template <bool split>
 std::unique_ptr<Plan> make_col2im_gemm(const Transposed& problem, const Context& context, PlanInfo info) {
     const kernels::ConvolutionGeometry geometry = convolution_geometry(problem);
-    const auto params =
+    auto params =
         cuda::col2im_gemm_params(geometry, kernel_activation(problem.activation), traits_of(context));
     info.packed_bytes = cuda::col2im_gemm_packed_size(geometry) * sizeof(float);
     info.workspace_bytes = problem.dst.is_empty() ? 0 : cuda::col2im_gemm_workspace_bytes(params);
-    return std::make_unique<Col2imGemmPlan>(problem, context, std::move(info));
+    params.split = split;
+    return std::make_unique<Col2imGemmPlan>(problem, std::move(info), params);
 }
 
 std::string reject_implicit_gemm(const Transposed& problem, const Context& context) {
@@ -120,8 +134,10 @@ std::unique_ptr<Plan> make_implicit_gemm(const Transposed& problem, const Contex
     return std::make_unique<ImplicitGemmPlan>(problem, std::move(info), std::move(phases));
 }
 
-constexpr std::array<Algorithm<Transposed>, 3> rows = {{
-    {"col2im_gemm", ErrorClass::fp32, true, reject_col2im_gemm, always<Transposed>, make_col2im_gemm},
+constexpr std::array<Algorithm<Transposed>, 4> rows = {{
+    {"col2im_gemm_split_tf32", ErrorClass::fp32, true, reject_col2im_gemm_split_tf32, always<Transposed>,
+     make_col2im_gemm<true>},
+    {"col2im_gemm", ErrorClass::fp32, true, reject_col2im_gemm, always<Transposed>, make_col2im_gemm<false>},
     // No workspace, but a kernel for each phase of the strides: not quicker.
     {"implicit_gemm", ErrorClass::fp32, true, reject_implicit_gemm, always<Transposed>, make_implicit_gemm},
     {"direct", ErrorClass::exact_order, true, reject_unless_f32, always<Transposed>, make_direct},

@@ -174,20 +174,30 @@ void run_products(const WinogradParams& params, std::int64_t count, const float*
     batched_gemm(gemm, params.traits, stream);
 }
 
-// Where a filter's value lies in the packed form, and how.
-void store_filter(const WinogradParams& params, float* plane, std::int64_t k, std::int64_t c, float value) {
-    if (params.wgmma_columns == 0) {
-        plane[c * params.dst_row + k] = value;
-        return;
-    }
+// Where a filter's value lies in a position's plane; of the high part, in two parts.
+std::int64_t filter_at(const WinogradParams& params, std::int64_t k, std::int64_t c) {
+    if (params.wgmma_columns == 0) return c * params.dst_row + k;
     const std::int64_t padded = round_up(params.geometry.outputs, params.wgmma_columns);
-    float* stage = plane + c / winograd_stage_channels * 2 * padded * winograd_stage_channels;
-    float* high = stage + k * winograd_stage_channels + winograd_filter_slot(k, c % winograd_stage_channels);
-    const auto rounded = [](float x) {
-        return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000u) & 0xffffe000u);
-    };
-    *high = rounded(value);
-    high[padded * winograd_stage_channels] = rounded(value - *high);
+    return (c / winograd_stage_channels * 2 * padded + k) * winograd_stage_channels +
+           winograd_filter_slot(k, c % winograd_stage_channels);
+}
+
+// To TF32's 11 bits, ties away from zero.
+float rounded_to_tf32(float x) {
+    return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000u) & 0xffffe000u);
+}
+
+// All positions of one 3x3 filter, in double until each is complete.
+void transform_filter(int tile, const double (&taps)[3][3], double (&out)[6][6]) {
+    const int side = tile + 2;
+    const auto factor = [tile](int i, int r) { return tile == 2 ? filter_2[i % 4][r] : filter_4[i][r]; };
+    double down[6][3];
+    for (int i = 0; i < side; ++i)
+        for (int s = 0; s < 3; ++s)
+            down[i][s] = factor(i, 0) * taps[0][s] + factor(i, 1) * taps[1][s] + factor(i, 2) * taps[2][s];
+    for (int i = 0; i < side; ++i)
+        for (int j = 0; j < side; ++j)
+            out[i][j] = factor(j, 0) * down[i][0] + factor(j, 1) * down[i][1] + factor(j, 2) * down[i][2];
 }
 
 }  // namespace
@@ -259,22 +269,22 @@ std::size_t winograd_packed_size(const WinogradParams& params) {
 void winograd_pack(const WinogradParams& params, const float* weights, float* packed) {
     const ConvolutionGeometry& g = params.geometry;
     const int side = params.tile + 2;
-    const auto filter = [&](int i, int r) { return params.tile == 2 ? filter_2[i][r] : filter_4[i][r]; };
     const std::int64_t plane = filter_plane(params);
+    const std::int64_t low_at =
+        params.wgmma_columns > 0 ? round_up(g.outputs, params.wgmma_columns) * winograd_stage_channels : 0;
     std::fill_n(packed, winograd_packed_size(params), 0.0f);
-    for (int i = 0; i < side; ++i)
-        for (int j = 0; j < side; ++j, packed += plane) {
-            // Coefficients of the nine taps at this position, in double until the sum is complete.
-            double taps[9];
-            for (int r = 0; r < 3; ++r)
-                for (int s = 0; s < 3; ++s)
-                    taps[g.flipped ? 8 - (r * 3 + s) : r * 3 + s] = filter(i, r) * filter(j, s);
-            for (std::int64_t k = 0; k < g.outputs; ++k)
-                for (std::int64_t c = 0; c < g.channels; ++c) {
-                    const float* from = weights + (k * g.channels + c) * 9;
-                    double sum = 0;
-                    for (int tap = 0; tap < 9; ++tap) sum += taps[tap] * from[tap];
-                    store_filter(params, packed, k, c, static_cast<float>(sum));
+    for (std::int64_t k = 0; k < g.outputs; ++k)
+        for (std::int64_t c = 0; c < g.channels; ++c) {
+            const float* from = weights + (k * g.channels + c) * 9;
+            double taps[3][3], out[6][6];
+            for (int tap = 0; tap < 9; ++tap) taps[tap / 3][tap % 3] = from[g.flipped ? 8 - tap : tap];
+            transform_filter(params.tile, taps, out);
+            float* to = packed + filter_at(params, k, c);
+            for (int i = 0; i < side; ++i)
+                for (int j = 0; j < side; ++j, to += plane) {
+                    const auto value = static_cast<float>(out[i][j]);
+                    *to = low_at > 0 ? rounded_to_tf32(value) : value;
+                    if (low_at > 0) to[low_at] = rounded_to_tf32(value - *to);
                 }
         }
 }

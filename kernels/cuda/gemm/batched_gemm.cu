@@ -27,10 +27,10 @@ using Narrow = Shape<false, 4, 12, 4, 1, 1, 16, 3, 3>;  // 128 x 48
 using Flat = Shape<false, 4, 8, 1, 2, 4, 32, 3, 2>;     // 32 x 64
 using Thin = Shape<false, 2, 8, 1, 2, 4, 32, 3, 2>;     // 16 x 64
 
-enum Index { middle, narrow, flat, thin, middle_split, tall_split, thin_split };
+enum Index { middle, narrow, flat, thin, middle_split, tall_split, thin_split, narrow_split };
 const Tile tiles[] = {
     tile_of<Middle>(),      tile_of<Narrow>(),     tile_of<Flat>(),      tile_of<Thin>(),
-    {64, 64, split_middle}, {128, 64, split_tall}, {16, 64, split_thin},
+    {64, 64, split_middle}, {128, 64, split_tall}, {16, 64, split_thin}, {128, 48, split_narrow},
 };
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -40,8 +40,11 @@ int choose(const BatchedGemm& gemm, const DeviceTraits& traits) {
         return gemm.batch * ceil_div(gemm.rows, tiles[tile].rows) *
                ceil_div(gemm.columns, tiles[tile].columns);
     };
-    if (gemm.may_split && traits.major >= 8) {
+    const bool vectors = gemm.depth % 4 == 0 && reinterpret_cast<std::uintptr_t>(gemm.a) % 16 == 0 &&
+                         gemm.a_row % 4 == 0 && gemm.a_batch % 4 == 0;
+    if (gemm.may_split && vectors && traits.major >= 8) {
         if (gemm.rows <= 16 || blocks(middle_split) < traits.multiprocessors) return thin_split;
+        if (gemm.columns <= 48 && blocks(narrow_split) >= traits.multiprocessors) return narrow_split;
         return blocks(tall_split) >= 2 * traits.multiprocessors ? tall_split : middle_split;
     }
     if (gemm.rows <= 16) return thin;

@@ -23,7 +23,8 @@ struct BatchedGemm {
     float* d = nullptr;
     std::int64_t a_row = 0, b_row = 0, d_row = 0;        // floats from row to row
     std::int64_t a_batch = 0, b_batch = 0, d_batch = 0;  // floats from matrix to matrix
-    bool may_split = false;                              // the engine of split factors may be taken
+    // The engine of split factors may be taken, where the device has it and rows of a allow vectors.
+    bool may_split = false;
     // The kernel before in the stream may not have ended when this one starts to set up (GPUs since 9.0).
     bool overlaps_previous = false;
     int tile = -1;  // of the table in batched_gemm.cu; -1: chosen by shape

@@ -223,6 +223,7 @@ void col2im_gemm(const Col2imGemmParams& params, const float* src, const float* 
         }
         gemm.b = packed, gemm.b_row = padded(gemm.columns), gemm.b_batch = gemm.depth * gemm.b_row;
         gemm.d = columns, gemm.d_row = row_length(g), gemm.d_batch = gemm.columns;
+        gemm.may_split = params.split;
         gemm.tile = params.gemm_tile;
         batched_gemm(gemm, params.traits, stream);
         gather(params, images, columns, bias, dst + n * g.dst_strides[0], stream);

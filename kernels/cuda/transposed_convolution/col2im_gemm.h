@@ -2,7 +2,8 @@
 // weights[c][tap][k] for all source cells of some images, then each output cell adds the columns that reach
 // it. Gathering instead of scattering: sums have a fixed order.
 //
-// The product is batched_gemm in f32, a matrix for each group. Images are processed in chunks that bound the
+// The product is batched_gemm, a matrix for each group: in f32, or by split TF32 factors, where an infinite element
+// of src gives NaN. Images are processed in chunks that bound the
 // workspace, at least one at a time. Cells of an image, and of an output, are counted in 31 bits.
 #pragma once
 
@@ -18,6 +19,7 @@ struct Col2imGemmParams {
     DeviceTraits traits;
     bool matrix = false;      // the source's cells are rows of a matrix already; else they are copied
     std::int64_t images = 1;  // of a chunk
+    bool split = false;       // by split factors
     int gemm_tile = -1;       // as BatchedGemm::tile
 };
 
