@@ -57,6 +57,9 @@ double step_ns(const wgmma::WgmmaTile& tile, ElementType type, MmaMath math) {
 }
 constexpr double edge_ns[wgmma::tile_count] = {4500, 2600, 2200, 1700, 1300};
 
+// Blocks of a cluster that every GPU of this kind can place.
+constexpr int most_splits = 8;
+
 struct Choice {
     int tile = 1, splits = 1;
     double ns = 0;
@@ -64,8 +67,7 @@ struct Choice {
 
 Choice choose(const WgmmaConvolution& p, const DeviceTraits& traits) {
     const ConvolutionGeometry& g = p.geometry;
-    const std::int64_t sms = std::max(1, traits.multiprocessors), cells = cells_of(g);
-    const int most_splits = p.source == WgmmaSource::runs ? 1 : 32;
+    const std::int64_t sms = std::max(1, traits.multiprocessors);
     Choice best;
     for (int i = 0; i < wgmma::tile_count; ++i) {
         if (!wgmma::tile_exists(i, p.math)) continue;
@@ -76,9 +78,11 @@ Choice choose(const WgmmaConvolution& p, const DeviceTraits& traits) {
             if (splits > 1 && blocks * splits > 3 * sms) break;
             const std::int64_t an_sm = (blocks * splits + sms - 1) / sms;
             const double steps = static_cast<double>((p.steps + splits - 1) / splits);
-            double ns =
-                2500 + static_cast<double>(an_sm) * (steps * step_ns(tile, p.type, p.math) + edge_ns[i]);
-            if (splits > 1) ns += 2500 + static_cast<double>(cells * g.outputs) * (splits + 1) * 4 / 1500;
+            // Parts are read from the other blocks of the cluster.
+            const double parts = splits > 1 ? tile.m * tile.n * 4 / 40.0 : 0;
+            const double ns =
+                2500 + (splits > 1 ? 1000 : 0) +
+                static_cast<double>(an_sm) * (steps * step_ns(tile, p.type, p.math) + edge_ns[i] + parts);
             if (best.ns == 0 || ns < best.ns) best = {i, splits, ns};
         }
     }
@@ -143,18 +147,14 @@ void wgmma_convolution_set_tile(WgmmaConvolution& p, int tile_number, int splits
     const wgmma::FilterLayout layout = wgmma::filter_layout(p.type, p.math);
     const wgmma::WgmmaTile& tile = wgmma::tiles[tile_number];
     p.tile = tile_number;
-    p.splits = p.source == WgmmaSource::runs ? 1 : splits;
+    p.splits = std::min(splits, most_splits);
     p.tile_w = p.source == WgmmaSource::runs ? best_tile_w(g, tile.m) : 0;
     p.blocks_n8 = rounded_up(g.outputs, tile.n) / 8;
     p.packed_bytes = static_cast<std::size_t>(p.steps * wgmma::step_bytes(layout, p.blocks_n8));
-    p.parts_at = p.source == WgmmaSource::direct
-                     ? 0
-                     : static_cast<std::size_t>(rounded_up(g.batch * p.staged_h * p.staged_w * p.staged_c *
-                                                               static_cast<std::int64_t>(size_of(p.type)),
-                                                           256));
-    p.workspace_bytes = p.parts_at;
-    if (p.splits > 1)
-        p.workspace_bytes += static_cast<std::size_t>(p.splits * cells_of(g) * g.outputs) * sizeof(float);
+    p.workspace_bytes = 0;
+    if (p.source != WgmmaSource::direct)
+        p.workspace_bytes =
+            static_cast<std::size_t>(g.batch * p.staged_h * p.staged_w * p.staged_c) * size_of(p.type);
     p.executed_flops = 2.0 * static_cast<double>(tiles_of_cells(p, tile.m) * tile.m) *
                        static_cast<double>(p.blocks_n8 * 8) * static_cast<double>(p.steps * layout.elements) *
                        (layout.split ? 3 : 1);

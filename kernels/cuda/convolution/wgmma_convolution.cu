@@ -117,13 +117,11 @@ const char* wgmma_convolution(const WgmmaConvolution& p, const TensorCoreOperand
         launch_plainly(p, a, operands.src, stream);
         return nullptr;
     }
-    auto* space = static_cast<std::byte*>(workspace);
-    if (p.splits > 1) a.epilogue.parts = reinterpret_cast<float*>(space + p.parts_at);
     const bool direct = p.source == WgmmaSource::direct;
-    const void* src = direct ? operands.src : space;
+    const void* src = direct ? operands.src : workspace;
     CUtensorMap map;
     if (!wgmma::make_map(p, src, map)) return "the driver takes no such tensor map";
-    if (!direct) wgmma::launch_stage(p, operands.src, space, stream);
+    if (!direct) wgmma::launch_stage(p, operands.src, workspace, stream);
     const std::int64_t rows = wgmma::tiles[p.tile].m;
     const std::int64_t tiles = p.source == WgmmaSource::runs ? p.geometry.batch * a.tiles_h * a.tiles_w
                                                              : (a.epilogue.rows + rows - 1) / rows;
@@ -137,7 +135,6 @@ const char* wgmma_convolution(const WgmmaConvolution& p, const TensorCoreOperand
     else if (p.math == MmaMath::bf16)
         launch = p.type == ElementType::bf16 ? wgmma::launch_bfloat16 : wgmma::launch_bf16;
     launch(a, map, p.tile, grid_x, stream);
-    if (p.splits > 1) mma::launch_reduce(a.epilogue, p.type, p.splits, stream);
     return nullptr;
 }
 

@@ -4,6 +4,9 @@
 //
 // Arithmetic as in mma_convolution.h; tf32 rounds src in the copy, split TF32 and 16 bits of f32 tensors in
 // registers. Split TF32 sums 32 products in the tensor core, which truncates, and adds those sums in f32.
+// Where the cells are few, k is cut into parts, one for each block of a cluster, whose sums are added in a
+// fixed order through distributed shared memory.
+//
 // A step of k is 128 bytes: of channels of one tap, padded with zeros; or, where one cell's channels take at
 // most 16 bytes, of a row of the window. The packed filter is the image of shared memory.
 //
@@ -38,7 +41,6 @@ struct WgmmaConvolution {
     std::int64_t staged_c = 0, staged_h = 0, staged_w = 0;
     int tile_w = 0;
     std::int64_t blocks_n8 = 0;  // of 8 outputs, padded to whole tiles
-    std::size_t parts_at = 0;    // bytes from the begin of the workspace to the parts of k
     std::size_t packed_bytes = 0, workspace_bytes = 0;
     double executed_flops = 0;
 };

@@ -8,6 +8,7 @@
 #include "kernels/cuda/convolution/tensor_core_epilogue.cuh"
 #include "kernels/cuda/convolution/wgmma_args.h"
 #include "kernels/cuda/convolution/wgmma_instructions.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 
 namespace convlens::cuda::wgmma {
 
@@ -279,12 +280,38 @@ __device__ __forceinline__ void consume_rounded(Ring<S> ring, int group, int war
 
 __device__ __forceinline__ void consumers_meet() { asm volatile("bar.sync 1, 256;" ::: "memory"); }
 
+// The parts of k are the blocks of a cluster: each adds one share of the rows from all blocks' tiles, in
+// their order, and keeps the rest out of dst.
+template <class S>
+__device__ __forceinline__ void add_parts(int splits, int split, std::uint32_t tile, std::int64_t* offsets,
+                                          int thread) {
+    constexpr int fours = S::n / 4;
+    const int first = S::m * split / splits, end = S::m * (split + 1) / splits;
+    cluster_arrive();
+    cluster_wait();
+    for (int i = thread; i < (end - first) * fours; i += consumer_threads) {
+        const std::uint32_t at = tile + ((first + i / fours) * S::pitch + i % fours * 4) * 4;
+        float4 sum = load_of_block(at, 0);
+#pragma unroll 4
+        for (int block = 1; block < splits; ++block) {
+            const float4 more = load_of_block(at, block);
+            sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
+        }
+        asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(at), "f"(sum.x), "f"(sum.y), "f"(sum.z),
+                     "f"(sum.w)
+                     : "memory");
+    }
+    for (int row = thread; row < S::m; row += consumer_threads)
+        if (row < first || row >= end) offsets[row] = -1;
+    cluster_arrive();  // the others' tiles have been read
+}
+
 template <class S>
 __device__ __forceinline__ void write_sums(const Args& a, const float (&sums)[S::row_tiles][S::n / 2],
-                                           unsigned char* shared, std::int64_t first_row, int first_n) {
+                                           unsigned char* shared, int first_n) {
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
     auto* tile = reinterpret_cast<float*>(shared);
-    const auto* offsets = reinterpret_cast<const std::int64_t*>(shared + S::offsets_at);
+    auto* offsets = reinterpret_cast<std::int64_t*>(shared + S::offsets_at);
     consumers_meet();  // all have read the ring
 #pragma unroll
     for (int i = 0; i < S::row_tiles; ++i)
@@ -296,21 +323,12 @@ __device__ __forceinline__ void write_sums(const Args& a, const float (&sums)[S:
             *reinterpret_cast<float2*>(at) = {sums[i][j * 4], sums[i][j * 4 + 1]};
             *reinterpret_cast<float2*>(at + 8 * S::pitch) = {sums[i][j * 4 + 2], sums[i][j * 4 + 3]};
         }
+    if (a.splits > 1)
+        add_parts<S>(a.splits, static_cast<int>(blockIdx.z), shared_address(shared), offsets, thread);
     consumers_meet();
-    const Epilogue& e = a.epilogue;
-    const int columns = min(S::n, a.outputs - first_n);
-    if (e.parts == nullptr) {
-        mma::write_tile<typename S::Math::Value, S::m, S::n, consumer_threads>(e, tile, S::pitch, offsets,
-                                                                               first_n, columns, thread);
-        return;
-    }
-    float* part = e.parts + static_cast<std::int64_t>(blockIdx.z) * e.rows * e.outputs;
-#pragma unroll 1
-    for (int i = thread; i < S::m * S::n; i += consumer_threads) {
-        const int row = i / S::n, column = i % S::n;
-        if (first_row + row < e.rows && column < columns)
-            part[(first_row + row) * e.outputs + first_n + column] = tile[row * S::pitch + column];
-    }
+    mma::write_tile<typename S::Math::Value, S::m, S::n, consumer_threads>(
+        a.epilogue, tile, S::pitch, offsets, first_n, min(S::n, a.outputs - first_n), thread);
+    if (a.splits > 1) cluster_wait();
 }
 
 template <class S>
@@ -337,6 +355,8 @@ __global__ __launch_bounds__(S::threads,
         asm volatile("fence.proxy.async;" ::: "memory");
     }
     __syncthreads();
+    wait_for_previous_kernel();
+    let_next_kernel_start();
     if (warp >= 8) {
         if constexpr (S::gives_registers) asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
         if (thread == consumer_threads) produce<S>(a, &map, ring, tile, first_n, first, end);
@@ -353,15 +373,29 @@ __global__ __launch_bounds__(S::threads,
         consume_rounded<S>(ring, warp / 4, warp, lane, end - first, sums);
     else
         consume_shared<S>(ring, warp / 4, lane, end - first, sums);
-    write_sums<S>(a, sums, shared, static_cast<std::int64_t>(tile) * S::m, first_n);
+    write_sums<S>(a, sums, shared, first_n);
 #endif
 }
 
 template <class S>
 void launch_shape(const Args& a, const CUtensorMap& map, unsigned grid_x, Stream stream) {
     cudaFuncSetAttribute(convolve<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
-    convolve<S>
-        <<<dim3(grid_x, 1, static_cast<unsigned>(a.splits)), S::threads, S::shared_bytes, stream>>>(a, map);
+    const auto splits = static_cast<unsigned>(a.splits);
+    cudaLaunchAttribute attributes[2] = {};
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim.x = 1;
+    attributes[1].val.clusterDim.y = 1;
+    attributes[1].val.clusterDim.z = splits;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(grid_x, 1, splits);
+    config.blockDim = dim3(S::threads);
+    config.dynamicSmemBytes = S::shared_bytes;
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = splits > 1 ? 2 : 1;
+    cudaLaunchKernelEx(&config, convolve<S>, a, map);
 }
 
 // In the order of `tiles`.

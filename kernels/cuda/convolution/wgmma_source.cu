@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/convolution/wgmma_args.h"
+#include "kernels/cuda/dependent_launch.cuh"
 
 namespace convlens::cuda::wgmma {
 namespace {
@@ -90,6 +91,8 @@ bool make_runs_map(const WgmmaConvolution& p, const void* staged, CUtensorMap& m
 // A thread copies 8 channels (or all, if there are fewer) of one cell; neighbours are cells in a row.
 template <class T>
 __global__ __launch_bounds__(256) void stage(const __grid_constant__ Stage s) {
+    wait_for_previous_kernel();
+    let_next_kernel_start();
     constexpr int most = 8;
     const std::int64_t groups = (s.c + most - 1) / most, count = s.cells * groups;
     for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * 256 + threadIdx.x; i < count;
@@ -140,9 +143,9 @@ void launch_stage(const WgmmaConvolution& p, const void* src, void* staged, Stre
     const std::int64_t blocks = std::min<std::int64_t>((s.cells * ((s.c + 7) / 8) + 255) / 256, 1 << 20);
     const auto grid = static_cast<unsigned>(blocks);
     if (size_of(p.type) == 2)
-        stage<std::uint16_t><<<grid, 256, 0, stream>>>(s);
+        launch_dependent(true, stage<std::uint16_t>, dim3(grid), dim3(256), 0, stream, s);
     else
-        stage<std::uint32_t><<<grid, 256, 0, stream>>>(s);
+        launch_dependent(true, stage<std::uint32_t>, dim3(grid), dim3(256), 0, stream, s);
 }
 
 }  // namespace convlens::cuda::wgmma
