@@ -425,7 +425,7 @@ void Executor::run(int arena, const PassObserver* observer) {
 }
 
 bool Executor::records() const {
-    return impl_->options.mode == Mode::lean && impl_->context.backend() == Backend::cuda;
+    return impl_->context.backend() == Backend::cuda;
 }
 
 void Executor::Impl::launch(int arena, const PassObserver* observer) {

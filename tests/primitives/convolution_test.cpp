@@ -217,6 +217,7 @@ TEST(Convolution, BitsDoNotDependOnThreads) {
 
 // A plan made for few threads runs on a pool of more.
 TEST(Convolution, PlanRunsOnContextsWithMoreThreads) {
+    if (on_gpu) GTEST_SKIP() << "scratch of each thread is the processor's";
     Context one(test_options(1)), four(test_options(4));
     auto p = make_problem({1, 150, 64, 1, {24, 27}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}}, Layout::packed);
     const ConvolutionData data = random_convolution_data(p, 3);
@@ -233,6 +234,7 @@ TEST(Convolution, PlanRunsOnContextsWithMoreThreads) {
 }
 
 TEST(Convolution, OtherTypesAreNotSupportedWithAReason) {
+    if (on_gpu) GTEST_SKIP() << "a GPU has rows of 16-bit types";
     auto p = make_problem({1, 2, 3, 1, {4, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}});
     p.src.type = p.dst.type = DataType::f16;
     for (const Candidate& candidate : candidates(context(), p)) {

@@ -94,10 +94,24 @@ TEST(Find, EveryOperationAndType) {
 
 TEST(Find, WorkspaceLimitIsAReasonNotAnError) {
     const TensorDesc x = TensorDesc::packed({2, 5, 6});
-    const auto rows = find(context(), BatchNormalizationProblem{x, x, 1e-3f, {}}, {.workspace_limit = 3});
-    EXPECT_FALSE(rows.front().measured);
-    EXPECT_NE(rows.front().failure.find("workspace"), std::string::npos);
-    EXPECT_TRUE(rows.back().measured);
+    ConvolutionProblem convolution;
+    convolution.src = TensorDesc::channels_last({1, 8, 20, 21});
+    convolution.weights = {8, 8, 3, 3};
+    convolution.dst = TensorDesc::channels_last({1, 8, 18, 19});
+    convolution.window = WindowDesc::unit(2);
+    for (const Problem& problem :
+         {Problem(BatchNormalizationProblem{x, x, 1e-3f, {}}), Problem(convolution)}) {
+        const auto rows = find(context(), problem, {.workspace_limit = 3});
+        int refused = 0;
+        for (const Finding& row : rows) {
+            if (!row.candidate.applicable || row.candidate.workspace_bytes <= 3) continue;
+            EXPECT_FALSE(row.measured) << row.candidate.algorithm;
+            EXPECT_NE(row.failure.find("workspace"), std::string::npos);
+            ++refused;
+        }
+        EXPECT_GE(refused, std::holds_alternative<ConvolutionProblem>(problem) ? 1 : 0);
+        EXPECT_TRUE(rows.back().measured);
+    }
 }
 
 TEST(Find, CancellationKeepsWhatWasMeasured) {
@@ -127,12 +141,14 @@ TEST(Find, RealDataIsUsed) {
     const TensorDesc x = TensorDesc::packed({1, 4});
     const float zeros[4] = {};
     const float small[4] = {1e-3f, 0, -1e-3f, 2e-3f};
-    const void* sources[] = {small};
+    // Sources are in the backend's memory.
+    const Buffer there(context(), small, sizeof small), zeros_there(context(), zeros, sizeof zeros);
+    const void* sources[] = {there.data()};
     FindOptions options;
     options.sources = sources;
     for (const auto& row : find(context(), ActivationProblem{x, x, {ActivationKind::relu}}, options))
         EXPECT_EQ(row.max_error, 0.0);
-    const void* two[] = {small, zeros};
+    const void* two[] = {there.data(), zeros_there.data()};
     options.sources = two;
     EXPECT_NE(message_of(Status::bad_parameter,
                          [&] {
