@@ -72,11 +72,13 @@ void maps_tip(Scene& scene) {
     if (!figures.interop_reason.empty()) t.wrapped(figures.interop_reason, colors::dim);
     if (figures.interop != "staged") {
         t.pair("copied", "nothing");
+        t.wrapped("Click: copy what is shown instead, to see what that costs.", colors::dim);
         return;
     }
     t.pair("copied by a refresh that draws maps", format_bytes(figures.copied_bytes));
     t.pair("its wait for the copy", figures.copied_ms >= 0 ? format_ms(figures.copied_ms) : not_measured);
     t.pair("memory for copies", format_bytes(static_cast<double>(figures.staging_bytes)));
+    t.wrapped("Click: share memory where this machine can.", colors::dim);
 }
 
 // "staged 1.2 MB 0.4 ms"
@@ -144,12 +146,14 @@ float draw_readings(Scene& scene, const Rect& place, float least_x) {
         const char* label;
         std::string value;
         void (*tip)(Scene&);
+        const char* click = nullptr;  // a command
     };
     const measure::Quantiles pass = scene.figures.pass_ms();
     const double fps = scene.figures.fps();
     // The way to the screen is of this machine: pictures with set figures leave it out.
     const Item items[] = {
-        {"maps", "maps", scene.view.fixed_figures ? "" : maps_text(scene.input.figures), maps_tip},
+        {"maps", "maps", scene.view.fixed_figures ? "" : maps_text(scene.input.figures), maps_tip,
+         scene.input.figures.interop == "staged" ? "interop auto" : "interop staged"},
         {"memory", "memory",
          scene.network ? format_bytes(static_cast<double>(scene.figures.memory().peak_bytes)) : not_measured,
          memory_tip},
@@ -179,7 +183,9 @@ float draw_readings(Scene& scene, const Rect& place, float least_x) {
                             theme.text);
         scene.paint.text_in({x - value_w - 1, area.y0, x, area.y1}, item.value, colors::strong, theme.strong,
                             Align::right);
-        if (touch(item.id, area).hovered) item.tip(scene);
+        const Touch touched = touch(item.id, area);
+        if (touched.hovered) item.tip(scene);
+        if (touched.clicked && item.click != nullptr) scene.emit(item.click);
         x = area.x0 - scene.s(14);
     }
     return x;
