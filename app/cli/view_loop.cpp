@@ -288,9 +288,13 @@ void ViewLoop::keep_figures(double started_ms) {
     const double now = now_ms();
     if (last_refresh_ms_ > 0) figures_.interval_ms.add(now - last_refresh_ms_);
     last_refresh_ms_ = now;
-    if (command_ms_ > 0 && command_ms_ < started_ms) figures_.latencies_ms.push_back(now - command_ms_);
-    command_ms_ = 0;
     const render::RefreshFigures last = renderer_.figures();
+    // A refresh that nobody waited for is done when the GPU has drawn it: about as long as the one before.
+    const bool drawn = arena()->mode() != interop::Mode::shared;
+    const double done =
+        drawn ? now : now + std::max(0.0, last.gpu_window_ms) + std::max(0.0, last.gpu_atlas_ms);
+    if (command_ms_ > 0 && command_ms_ < started_ms) figures_.latencies_ms.push_back(done - command_ms_);
+    command_ms_ = 0;
     figures_.draw_cpu_ms.add(last.cpu_ms);
     if (last.gpu_window_ms >= 0) figures_.window_gpu_ms.add(last.gpu_window_ms);
     if (last.gpu_atlas_ms >= 0) figures_.atlas_gpu_ms.add(last.gpu_atlas_ms);
@@ -308,7 +312,7 @@ void ViewLoop::keep_figures(double started_ms) {
     figures_.snapshot_bytes += snapshot_bytes(*snapshot_);
     // The first refresh compiles pipelines and fills all pictures; --sync waits for each pass.
     if (figures_.refreshes > 1 && !options_.sync && snapshot_->input_at_ms > 0)
-        figures_.latencies_ms.push_back(now - snapshot_->input_at_ms);
+        figures_.latencies_ms.push_back(done - snapshot_->input_at_ms);
 }
 
 void ViewLoop::screenshot(const std::string& path) {
