@@ -106,8 +106,8 @@ class Executor {
 
     // Copies a packed NCHW float input into the arena (any layout).
     void set_input(int index, const float* nchw, int arena = 0);
-    // One pass: on the processor it is done on return, on a device it is handed over. Without an observer a
-    // lean pass is replayed as a whole where the backend records (see records()).
+    // One pass: on the processor it is done on return, on a device it is handed over. Without an observer
+    // it is replayed as a whole where the backend records (see records()).
     void run(int arena = 0, const PassObserver* observer = nullptr);
     // Whether passes without an observer are replayed as a whole: a CUDA graph hides the layers.
     bool records() const;

@@ -84,7 +84,7 @@ struct Executor::Impl {
     std::vector<std::vector<Block>> arenas;
     Buffer workspace;
     std::vector<std::byte> staging;  // of an input in the layout of its tensor
-    // Lean passes of a backend that records: one an arena, made when it first runs after a change of plan.
+    // Passes of a backend that records: one an arena, made when it first runs after a change of plan.
     std::vector<std::unique_ptr<Recording>> recordings;
     std::size_t packed_bytes = 0, constant_bytes = 0, workspace_bytes = 0;
 };
