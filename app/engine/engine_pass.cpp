@@ -105,6 +105,12 @@ std::shared_ptr<Snapshot> Engine::Impl::describe(Session& shown) {
     snapshot->memory = shown.options().allocator;
     if (network::Timeline* timeline = snapshot->memory ? snapshot->memory->timeline() : nullptr)
         snapshot->written = timeline->written();
+    constexpr double health_interval_ms = 1000;
+    if (now_ms() - health_read_ms > health_interval_ms) {
+        health_read_ms = now_ms();
+        health = context.health();
+    }
+    snapshot->health = health;
     snapshot->outputs = outputs;
     snapshot->values = values_number;
     snapshot->pass = pass_number;

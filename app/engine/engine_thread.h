@@ -129,6 +129,8 @@ struct Engine::Impl {
     std::optional<std::string> measure_due;
     std::uint64_t measure_number = 0;
     bool measuring = false;
+    std::optional<DeviceHealth> health;
+    double health_read_ms = -1e9;
     double measure_shown_ms = 0, measure_start_ms = 0;
     Outputs outputs;
     std::uint64_t outputs_generation = 0, outputs_version = 0;

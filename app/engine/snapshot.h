@@ -108,6 +108,7 @@ struct Snapshot {
     std::vector<std::int64_t> fetched_offsets;
     std::vector<float> fetched_values;
     std::shared_ptr<const measure::PassTimes> times;
+    std::optional<DeviceHealth> health;  // of the GPU that computes, about once a second
     input::FramePtr frame;
     input::SeenRegion seen;
     Outputs outputs;

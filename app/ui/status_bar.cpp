@@ -106,7 +106,7 @@ void pass_tip(Scene& scene) {
 struct Lamp {
     const char* text;
     ImU32 color;
-    const char* tip;
+    std::string tip;
 };
 
 Lamp lamp_of(const Scene& scene) {
@@ -116,6 +116,21 @@ Lamp lamp_of(const Scene& scene) {
     if (scene.figures.contended())
         return {"contended", colors::warning,
                 "Other programs use the processor: times are longer than the work explains."};
+    if (scene.snapshot.health && !scene.view.fixed_figures) {
+        const DeviceHealth& health = *scene.snapshot.health;
+        const std::string state =
+            (health.clock_mhz > 0
+                 ? std::to_string(health.clock_mhz) + " of " + std::to_string(health.max_clock_mhz) + " MHz"
+                 : std::string()) +
+            (health.temperature_c > 0 ? ", " + std::to_string(health.temperature_c) + " \u00b0C"
+                                      : std::string());
+        if (!health.throttled_by.empty())
+            return {"throttled", colors::warning,
+                    "The GPU runs slower because of its " + health.throttled_by + ": " + state + "."};
+        return {"steady", colors::good, "The GPU runs freely: " + state + "."};
+    }
+    if (scene.network != nullptr && scene.network->backend != "cpu")
+        return {"steady", colors::good, "The times shown are the GPU's own."};
     return {"steady", colors::good, "The processor's time explains the times shown."};
 }
 
