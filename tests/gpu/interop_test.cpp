@@ -26,15 +26,16 @@ const std::string root = CONVLENS_SOURCE_DIR;
 
 // A renderer on the first CUDA device's GPU, and what joins them.
 struct Joined {
-    explicit Joined(interop::Request request = interop::Request::automatic)
+    explicit Joined(interop::Request request = interop::Request::automatic, bool validation = true)
         : device(cuda_devices().front()),
-          scene(options_of(device)),
+          scene(options_of(device, validation)),
           context(std::make_shared<Context>(
               ContextOptions{.backend = Backend::cuda, .threads = 2, .device = device.number})),
           link(scene.renderer(), interop::compute_of(context, device), request) {}
 
-    static render::RendererOptions options_of(const DeviceInfo& device) {
+    static render::RendererOptions options_of(const DeviceInfo& device, bool validation) {
         render::RendererOptions options = render::test::checked(512, 512);
+        options.validation = validation;
         options.wanted_devices = {interop::identity_of(device)};
         return options;
     }
@@ -264,8 +265,9 @@ TEST(GpuInterop, StagedWithoutAnySharing) {
 
 // Compute is held up until the refreshes that show it have been handed over: would the window's thread wait
 // for it, this test would never end.
+// Without validation: its layers take the host's signal for late, since they do not see those of CUDA.
 TEST(GpuInterop, ARefreshNeverWaitsForCompute) {
-    Joined joined;
+    Joined joined(interop::Request::automatic, false);
     NEED_SHARED(joined);
     const auto arena = joined.link.arena();
     constexpr int side = 512;
@@ -295,7 +297,6 @@ TEST(GpuInterop, ARefreshNeverWaitsForCompute) {
     EXPECT_EQ(wrong_pixels(renderer.read_pixels(), renderer.width(), 256), 0);
     joined.context->synchronize();
     arena->release(block);
-    joined.scene.expect_no_messages();
 }
 
 // ---- with the engine and real networks ----
