@@ -12,6 +12,8 @@ Each tests/golden/NAME.script is a window script; its head says what is opened:
 A picture passes when at most 0.2 % of its pixels differ by more than 24 of 255 in a channel, and the mean difference is below 0.75.
 Glyphs and software Vulkan draw otherwise in other versions: on a system whose versions are not those of environment.txt the comparison is
 skipped with the reason, and the scripts are run all the same.
+With --elsewhere they are compared all the same, within a wider bound (3 % of the pixels, mean difference 2.5): a GPU's Vulkan, or --backend cuda,
+whose numbers differ by rounding and whose device and algorithms have other names.
 Exit status: 0 passed, 1 failed, 77 skipped.
 """
 import argparse
@@ -31,6 +33,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PACKAGES = ['mesa-vulkan-drivers', 'libimgui-dev', 'libstb-dev', 'fonts-inter', 'fonts-jetbrains-mono']
 MAX_SHARE, MAX_CHANNEL, MAX_MEAN = 0.002, 24, 0.75
+ELSEWHERE_SHARE, ELSEWHERE_MEAN = 0.03, 2.5
 
 
 def environment():
@@ -47,16 +50,16 @@ def head(script):
     return values
 
 
-def draw(convlens, script, picture):
+def draw(convlens, script, picture, backend):
     values = head(script)
     source = values['input'] if values['input'].startswith('pattern:') else str(ROOT / 'assets/photos' / values['input'])
     command = [convlens, 'view', str(ROOT / 'assets/models' / f'{values["model"]}.onnx'), '--input', source, '--size', values['size'],
                '--headless', '--sync', '--frames', values['frames'], '--script', str(script), '--screenshot', str(picture),
-               '--threads', '2']
+               '--threads', '2', '--backend', backend]
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
 
-def differs(approved, actual):
+def differs(approved, actual, most_share, most_mean):
     """A reason, or nothing; and the picture of the difference."""
     a = np.asarray(Image.open(approved).convert('RGB'), dtype=np.int16)
     b = np.asarray(Image.open(actual).convert('RGB'), dtype=np.int16)
@@ -66,7 +69,7 @@ def differs(approved, actual):
     share = float((difference.max(axis=2) > MAX_CHANNEL).mean())
     mean = float(difference.mean())
     reason = None
-    if share > MAX_SHARE or mean > MAX_MEAN:
+    if share > most_share or mean > most_mean:
         reason = f'{share * 100:.3f} % of the pixels differ by more than {MAX_CHANNEL}, mean difference {mean:.3f}'
     return reason, Image.fromarray(np.clip(difference * 4, 0, 255).astype(np.uint8))
 
@@ -76,17 +79,20 @@ def main():
     parser.add_argument('convlens')
     parser.add_argument('names', nargs='*')
     parser.add_argument('--approve', action='store_true')
+    parser.add_argument('--elsewhere', action='store_true')
+    parser.add_argument('--backend', default='cpu')
     parser.add_argument('--out', type=pathlib.Path, default=ROOT / 'out' / 'golden')
     args = parser.parse_args()
     known = (HERE / 'environment.txt').read_text() if (HERE / 'environment.txt').exists() else ''
-    same_environment = environment() == known
+    same_environment = args.elsewhere or environment() == known
+    bound = (ELSEWHERE_SHARE, ELSEWHERE_MEAN) if args.elsewhere else (MAX_SHARE, MAX_MEAN)
     scripts = [s for s in sorted(HERE.glob('*.script')) if not args.names or s.stem in args.names]
     failed, compared = 0, 0
     args.out.mkdir(parents=True, exist_ok=True)
     for script in scripts:
         with tempfile.TemporaryDirectory() as folder:
             picture = pathlib.Path(folder) / 'picture.png'
-            run = draw(args.convlens, script, picture)
+            run = draw(args.convlens, script, picture, args.backend)
             if run.returncode != 0 or not picture.exists():
                 print(f'{script.stem}: exit status {run.returncode}: {run.stderr.strip()}')
                 failed += 1
@@ -104,7 +110,7 @@ def main():
                 failed += 1
                 continue
             compared += 1
-            reason, difference = differs(approved, picture)
+            reason, difference = differs(approved, picture, *bound)
             if reason:
                 Image.open(picture).save(args.out / f'{script.stem}.actual.png')
                 if difference:
