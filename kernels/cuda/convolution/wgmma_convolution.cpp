@@ -76,7 +76,9 @@ Choice choose(const WgmmaConvolution& p, const DeviceTraits& traits) {
         for (int splits = 1; splits <= most_splits && splits * 4 <= std::max<std::int64_t>(p.steps, 4);
              splits *= 2) {
             if (splits > 1 && blocks * splits > 3 * sms) break;
-            const std::int64_t an_sm = (blocks * splits + sms - 1) / sms;
+            // Clusters do not fit everywhere: their blocks must lie in one part of the GPU (measured).
+            const std::int64_t places = splits == 8 ? sms / 2 : splits == 4 ? sms * 6 / 7 : sms;
+            const std::int64_t an_sm = (blocks * splits + places - 1) / places;
             const double steps = static_cast<double>((p.steps + splits - 1) / splits);
             // Parts are read from the other blocks of the cluster.
             const double parts = splits > 1 ? tile.m * tile.n * 4 / 40.0 : 0;
