@@ -96,11 +96,11 @@ network::Block CudaArena::share(std::size_t bytes, const char* label) {
     if (!may_stage_)
         throw Error(Status::not_supported, std::string(label != nullptr ? label : "arena") + ": " + refusal +
                                                "; use interop staged, or a smaller input");
-    {
-        const std::lock_guard lock(mutex_);
-        choice_ = {Mode::staged, refusal};
-    }
-    return stage(bytes, label);
+    // Where the import was refused for want of memory, this is too, and nothing has changed.
+    const network::Block block = stage(bytes, label);
+    const std::lock_guard lock(mutex_);
+    choice_ = {Mode::staged, refusal};
+    return block;
 }
 
 network::Block CudaArena::stage(std::size_t bytes, const char* label) {

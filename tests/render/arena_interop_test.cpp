@@ -197,6 +197,10 @@ TEST(CudaArena, ExhaustedMemoryLeavesNothingBehind) {
     EXPECT_THROW((void)shared.allocate(8192, "activations"), Error);
     EXPECT_EQ(shared.mode(), Mode::shared) << "want of memory is no refusal to share";
     EXPECT_THROW((void)staged.allocate(8192, "activations"), Error);
+    sides.sharing->free_bytes = 8192;
+    sides.compute->refuse_imports = true;
+    EXPECT_THROW((void)shared.allocate(8192, "activations"), Error);
+    EXPECT_EQ(shared.mode(), Mode::shared) << "neither is a refusal for want of memory";
     sides.sharing->refuse_mirrors = true;
     EXPECT_THROW((void)staged.allocate(4096, "activations"), Error);
     EXPECT_EQ(sides.compute->live_plain + sides.compute->live_mappings, 0);
