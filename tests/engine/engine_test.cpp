@@ -173,6 +173,53 @@ TEST(Engine, OutOfMemoryForANewNetworkKeepsTheOldOne) {
     EXPECT_FALSE(r.engine.take_messages().empty());
 }
 
+// Memory with an order of its own, as a GPU's.
+class OrderedAllocator final : public CountingAllocator {
+  public:
+    class Order final : public network::Timeline {
+      public:
+        std::uint64_t written() const override { return ends; }
+        std::atomic<std::uint64_t> begins{0}, ends{0};
+
+      private:
+        void begin_write() override { ++begins; }
+        void end_write() noexcept override { ++ends; }
+    };
+    network::Timeline* timeline() override { return &order; }
+    Order order;
+};
+
+TEST(Engine, MemoryIsSwitchedWhileItRuns) {
+    const auto plain = std::make_shared<CountingAllocator>();
+    const auto ordered = std::make_shared<OrderedAllocator>();
+    Running r(finder, "pattern:checker:80x60", {.allocator = plain});
+    const auto before = r.now();
+    EXPECT_EQ(before->memory, plain);
+    EXPECT_EQ(before->written, 0u);
+    r.engine.set_allocator(ordered);
+    ASSERT_TRUE(r.engine.run_passes(3));
+    const auto after = r.now();
+    EXPECT_EQ(after->memory, ordered);
+    EXPECT_EQ(after->network->model_name, before->network->model_name);
+    EXPECT_GE(after->written, 3u) << "each pass is written in the order of its memory";
+    EXPECT_LE(after->written, ordered->order.ends);
+    EXPECT_EQ(plain->live(), 0) << "what is no longer shown is given back";
+    EXPECT_GT(ordered->live(), 0);
+    // Memory that can't be had leaves everything as it is.
+    plain->refuse_above = 1;
+    r.engine.set_allocator(plain);
+    ASSERT_TRUE(r.engine.run_passes(1));
+    EXPECT_EQ(r.now()->memory, ordered);
+    EXPECT_FALSE(r.engine.take_messages().empty());
+    // A model opened later stays in the present memory.
+    r.engine.open_model(landmarks);
+    ASSERT_TRUE(r.engine.run_passes(1));
+    EXPECT_EQ(r.now()->memory, ordered);
+    r.engine.set_paused(true);
+    ASSERT_TRUE(r.wait_for([](const Snapshot& s) { return s.paused; }));
+    EXPECT_EQ(ordered->order.begins, ordered->order.ends);
+}
+
 TEST(Engine, OfAStormOfRequestsTheNewestWins) {
     Running r(finder, "pattern:checker:80x60");
     const auto before = r.now()->pass;
