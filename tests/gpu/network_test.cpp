@@ -48,9 +48,9 @@ std::vector<float> noise(std::size_t count) {
 }
 
 // A pass over seeded noise, every kept tensor by its name.
-class Run {
+class Seeded {
   public:
-    Run(Context& context, const std::shared_ptr<const Model>& model, ExecutorOptions options) {
+    Seeded(Context& context, const std::shared_ptr<const Model>& model, ExecutorOptions options) {
         options.default_side = 96;
         executor_ = std::make_unique<Executor>(context, model, options);
         const auto inputs = executor_->input_tensors();
@@ -108,8 +108,8 @@ TEST(GpuNetwork, EveryTensorIsTheProcessors) {
             SCOPED_TRACE(path + " " + to_string(mode));
             ExecutorOptions options;
             options.mode = mode;
-            const auto expected = Run(processor(), model, options).pass(false);
-            Run run(gpu(), model, options);
+            const auto expected = Seeded(processor(), model, options).pass(false);
+            Seeded run(gpu(), model, options);
             const auto first = run.pass(false), again = run.pass(false), third = run.pass(false);
             ASSERT_EQ(first.size(), expected.size());
             double worst = 0;
@@ -128,13 +128,13 @@ TEST(GpuNetwork, EveryTensorIsTheProcessors) {
 TEST(GpuNetwork, EveryAlgorithmForced) {
     for (const std::string& path : bundled()) {
         const auto model = Model::load(path);
-        const auto expected = Run(processor(), model, {}).pass(true);
+        const auto expected = Seeded(processor(), model, {}).pass(true);
         for (const Mode mode : {Mode::explore, Mode::lean}) {
             ExecutorOptions options;
             options.mode = mode;
             std::map<std::string, ErrorClass> names;
             {
-                Run probe(gpu(), model, options);
+                Seeded probe(gpu(), model, options);
                 for (int i = 0; i < static_cast<int>(probe.executor().layers().size()); ++i)
                     for (const Candidate& row : probe.executor().layer_candidates(i))
                         if (row.applicable) names[row.algorithm] = row.error_class;
@@ -145,7 +145,7 @@ TEST(GpuNetwork, EveryAlgorithmForced) {
                 options.algorithms = {{"*", name}};
                 // Other layers keep their own choice, which may be Winograd.
                 const double limit = std::max(bound(error_class), bound(ErrorClass::winograd));
-                const auto got = Run(gpu(), model, options).pass(true);
+                const auto got = Seeded(gpu(), model, options).pass(true);
                 for (const auto& [tensor, values] : expected)
                     EXPECT_LE(difference(got.at(tensor), values), limit) << tensor;
             }
@@ -156,7 +156,7 @@ TEST(GpuNetwork, EveryAlgorithmForced) {
 TEST(GpuNetwork, EveryPrecision) {
     for (const std::string& path : bundled()) {
         const auto model = Model::load(path);
-        const auto expected = Run(processor(), model, {}).pass(true);
+        const auto expected = Seeded(processor(), model, {}).pass(true);
         for (const auto& [precision, error_class] :
              {std::pair{Precision::tf32, ErrorClass::tf32}, std::pair{Precision::fp16, ErrorClass::fp16},
               std::pair{Precision::bf16, ErrorClass::bf16}}) {
@@ -164,7 +164,7 @@ TEST(GpuNetwork, EveryPrecision) {
             ExecutorOptions options;
             options.mode = Mode::lean;
             options.precision = precision;
-            Run run(gpu(), model, options);
+            Seeded run(gpu(), model, options);
             const auto got = run.pass(true);
             for (const auto& [tensor, values] : expected)
                 EXPECT_LE(difference(got.at(tensor), values), bound(error_class)) << tensor;
@@ -173,7 +173,7 @@ TEST(GpuNetwork, EveryPrecision) {
                     << layer.name << " " << layer.plan.algorithm;
         }
         // A request for fp32 gets nothing less.
-        Run run(gpu(), model, {});
+        Seeded run(gpu(), model, {});
         for (const auto& layer : run.executor().layers())
             EXPECT_TRUE(admits(Precision::fp32, layer.plan.error_class)) << layer.name;
     }
@@ -182,11 +182,11 @@ TEST(GpuNetwork, EveryPrecision) {
 TEST(GpuNetwork, WorkspaceLimitIsKept) {
     for (const std::string& path : bundled()) {
         const auto model = Model::load(path);
-        const auto expected = Run(processor(), model, {}).pass(true);
+        const auto expected = Seeded(processor(), model, {}).pass(true);
         for (const std::size_t limit : {std::size_t{0}, std::size_t{1} << 20}) {
             ExecutorOptions options;
             options.workspace_limit = limit;
-            Run run(gpu(), model, options);
+            Seeded run(gpu(), model, options);
             EXPECT_LE(run.executor().memory().workspace_bytes, limit);
             const auto got = run.pass(true);
             for (const auto& [tensor, values] : expected)
@@ -209,13 +209,13 @@ TEST(GpuNetwork, ExhaustedMemoryIsAMessage) {
     const auto model = Model::load(bundled().front());
     std::string message;
     try {
-        Run run(gpu(), model, {});
+        Seeded run(gpu(), model, {});
     } catch (const Error& error) {
         message = error.what();
     }
     EXPECT_NE(message.find("memory"), std::string::npos) << message;
     ballast.clear();
-    EXPECT_NO_THROW(Run(gpu(), model, {}).pass(true));
+    EXPECT_NO_THROW(Seeded(gpu(), model, {}).pass(true));
 }
 
 TEST(GpuNetwork, TimesOfLayersAndPass) {
@@ -223,7 +223,7 @@ TEST(GpuNetwork, TimesOfLayersAndPass) {
     for (const Mode mode : {Mode::explore, Mode::lean}) {
         ExecutorOptions options;
         options.mode = mode;
-        Run run(gpu(), model, options);
+        Seeded run(gpu(), model, options);
         measure::PassTimer timer(gpu());
         for (int i = 0; i < 60; ++i) timer.run(run.executor(), 0);
         const auto times = timer.times();
