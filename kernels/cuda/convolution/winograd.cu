@@ -308,7 +308,7 @@ double winograd_operations(const WinogradParams& params) {
 
 double winograd_cost(const WinogradParams& params) {
     // Figures of an H200: bytes a microsecond of the memory, and of the caches on the average; operations.
-    constexpr double memory = 3e6, caches = 4.5e6, small_tiles = 25e6, step = 1.26;
+    constexpr double memory = 2.5e6, caches = 4.5e6, small_tiles = 35e6, step = 1.26;
     const auto positions = static_cast<double>(params.positions()), tiles = static_cast<double>(params.tiles);
     const auto channels = static_cast<double>(params.src_row), outputs = static_cast<double>(params.dst_row);
     const double moved =

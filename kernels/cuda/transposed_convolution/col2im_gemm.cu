@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/activation_call.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/fast_division.h"
 #include "kernels/cuda/gemm/batched_gemm.h"
 #include "kernels/cuda/transposed_convolution/hits.cuh"
@@ -43,6 +44,8 @@ struct GatherJob {
 
 // A thread: up to `cell_outputs` outputs of one cell, all of one group. A chunk's image is a row of the grid.
 __global__ void __launch_bounds__(block_threads) gather_kernel(GatherJob job) {
+    let_next_kernel_start();
+    wait_for_previous_kernel();
     const std::int64_t position = static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x;
     if (position >= job.threads) return;
     auto rest = static_cast<std::uint32_t>(position);
@@ -75,7 +78,7 @@ __global__ void __launch_bounds__(block_threads) gather_kernel(GatherJob job) {
             for (int l = 0; l < ws.count; ++l, from += step)
 #pragma unroll
                 for (int k = 0; k < cell_outputs; ++k)
-                    if (k < count) sums[k] += __ldg(from + k);
+                    if (k < count) sums[k] += from[k];
         }
     const std::int64_t output = static_cast<std::int64_t>(group) * outputs + first;
     float* to = job.dst + image * job.g.dst_strides[0] + output * job.g.dst_strides[1] +
@@ -83,7 +86,7 @@ __global__ void __launch_bounds__(block_threads) gather_kernel(GatherJob job) {
 #pragma unroll
     for (int k = 0; k < cell_outputs; ++k) {
         if (k >= count) break;
-        const float sum = job.bias ? sums[k] + __ldg(job.bias + output + k) : sums[k];
+        const float sum = job.bias ? sums[k] + job.bias[output + k] : sums[k];
         to[k * job.g.dst_strides[1]] = activate_or_call(job.activation, sum);
     }
 }
@@ -139,7 +142,7 @@ void gather(const Col2imGemmParams& params, std::int64_t images, const float* co
     job.activation = params.activation;
     const auto grid = dim3(static_cast<unsigned>((job.threads + block_threads - 1) / block_threads),
                            static_cast<unsigned>(images));
-    gather_kernel<<<grid, block_threads, 0, stream>>>(job);
+    launch_dependent(params.traits.major >= 9, gather_kernel, grid, dim3(block_threads), 0, stream, job);
 }
 
 constexpr std::int64_t most_workspace = std::int64_t{256} << 20;
@@ -224,6 +227,7 @@ void col2im_gemm(const Col2imGemmParams& params, const float* src, const float* 
         gemm.b = packed, gemm.b_row = padded(gemm.columns), gemm.b_batch = gemm.depth * gemm.b_row;
         gemm.d = columns, gemm.d_row = row_length(g), gemm.d_batch = gemm.columns;
         gemm.may_split = params.split;
+        gemm.overlaps_previous = params.traits.major >= 9;
         gemm.tile = params.gemm_tile;
         batched_gemm(gemm, params.traits, stream);
         gather(params, images, columns, bias, dst + n * g.dst_strides[0], stream);
