@@ -14,7 +14,7 @@ namespace {
 
 // Destinations with more elements are not compared with the reference value by value: the error then comes
 // from the same layer with a smaller batch.
-constexpr std::int64_t compared_elements = std::int64_t{1} << 22;
+constexpr std::int64_t compared_elements = std::int64_t{1} << 20;
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(Status::bad_parameter, text); }
 
@@ -70,6 +70,7 @@ void bench_layer(const BenchOptions& options, Context& context, Precision precis
     const std::int64_t elements = problem.dst.elements();
     FindOptions find_options;
     find_options.budget_ms = 1000 * options.seconds;
+    find_options.budget_of_samples = true;
     find_options.seed = options.seed;
     find_options.measure_error = elements <= compared_elements;
     std::vector<Finding> found = find(context, problem, find_options);

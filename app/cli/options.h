@@ -63,7 +63,7 @@ struct BenchOptions : CommonOptions {
     std::string direction = "fwd";
     int batch = 0;       // suite models; 0: 1, or what the file says
     int side = 0;        // suite models, of pictures of any size; 0: the model's default
-    double seconds = 0;  // a layer or a pass series; 0: 2
+    double seconds = 0;  // of samples of a layer, of passes of a network; 0: 2
     bool peers = false;
     std::string json, csv, html;  // "-": standard output; empty: none
 };

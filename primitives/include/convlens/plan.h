@@ -145,6 +145,8 @@ struct FindOptions {
     std::size_t workspace_limit = std::numeric_limits<std::size_t>::max();
     int samples = 10;         // per algorithm; fewer when the time budget ends first, at least 1
     double budget_ms = 2000;  // for the whole call
+    // The budget counts the samples alone: data, packing and warm-up come before it.
+    bool budget_of_samples = false;
     bool measure_error = true;
     // Real data in the problem's descriptors (sources in the backend's memory, plain weights in the host's);
     // empty: seeded random numbers of unit scale.
