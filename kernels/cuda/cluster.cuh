@@ -1,9 +1,11 @@
-// Clusters of blocks that read each other's shared memory (compute capability 9.0 and later; empty before).
+// Clusters of blocks that read each other's shared memory (compute capability 9.0 and later; empty before),
+// and launches of them.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/cuda/async_copy.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 
 namespace convlens::cuda {
 
@@ -26,6 +28,28 @@ __device__ __forceinline__ float4 load_of_rank(const float* shared, int rank) {
                  : "memory");
 #endif
     return value;
+}
+
+// As launch_dependent, in clusters of that many blocks along x (1: none).
+template <class... Args>
+void launch_clusters(bool early, unsigned cluster, void (*kernel)(Args...), dim3 grid, dim3 block,
+                     std::size_t shared_bytes, Stream stream, Args... args) {
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    cudaLaunchAttribute attributes[2]{};
+    config.attrs = attributes;
+    if (early) {
+        attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (cluster > 1) {
+        attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
+        attributes[config.numAttrs++].val.clusterDim = {cluster, 1, 1};
+    }
+    cudaLaunchKernelEx(&config, kernel, args...);
 }
 
 }  // namespace convlens::cuda

@@ -24,7 +24,8 @@ std::span<const Algorithm<ConvolutionProblem>> cuda_algorithms() {
         rows::implicit_gemm_split_tf32(),
         // A window of one cell is a product on the tensor itself.
         rows::pointwise(),
-        // The table of offsets is read as quickly as they are computed; the latter is left for lengths beyond it.
+        // A table of offsets is read more quickly than they are computed, where the run is long enough to
+        // wait for it.
         rows::implicit_precomp_gemm(),
         rows::implicit_gemm(),
         // Writes and reads the whole matrix: more traffic than the implicit forms, never less time.

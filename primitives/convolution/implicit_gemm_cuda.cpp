@@ -120,9 +120,12 @@ std::string reject_pointwise(const ConvolutionProblem& problem, const Context& c
     return reject_computed(problem, context);
 }
 
+// The table spares a few instructions a step but is waited for at the start, which short runs don't repay.
 // First layers have a form of their own in implicit_gemm.
-bool many_channels(const ConvolutionProblem& problem, const Context& context) {
-    return !few_channels_of(problem, context);
+constexpr double enough_flops = 1e9;
+
+bool table_pays(const ConvolutionProblem& problem, const Context& context) {
+    return direct_work(problem).flops >= enough_flops && !few_channels_of(problem, context);
 }
 
 }  // namespace
@@ -135,7 +138,7 @@ Row implicit_gemm() {
             reject_computed, always<ConvolutionProblem>, make_computed};
 }
 Row implicit_precomp_gemm() {
-    return {"implicit_precomp_gemm", ErrorClass::fp32, true, reject_precomputed, many_channels, make<true>};
+    return {"implicit_precomp_gemm", ErrorClass::fp32, true, reject_precomputed, table_pays, make<true>};
 }
 
 }  // namespace convlens::cuda_rows::convolution

@@ -18,7 +18,7 @@ std::string reject_unless_f32(const FullyConnectedProblem& problem, const Contex
 }
 
 // Weights as they are: strides, extents and activation in a value, pointers added when it runs.
-cuda::FullyConnected params_of(const FullyConnectedProblem& problem) {
+cuda::FullyConnected params_of(const FullyConnectedProblem& problem, const Context& context) {
     cuda::FullyConnected params;
     params.m = problem.src.dims[0];
     params.n = problem.outputs;
@@ -28,6 +28,8 @@ cuda::FullyConnected params_of(const FullyConnectedProblem& problem) {
     params.dst_row = problem.dst.strides[0];
     params.dst_column = problem.dst.strides[1];
     params.activation = kernel_activation(problem.activation);
+    context_device(context).activate();
+    params.overlap = cuda::window_gemm_has_clusters();
     return params;
 }
 
@@ -68,8 +70,8 @@ using Kernel = void (*)(const cuda::FullyConnected&, cuda::Stream);
 template <Kernel kernel>
 class PlainPlan final : public FullyConnectedPlan {
   public:
-    PlainPlan(const FullyConnectedProblem& problem, PlanInfo info)
-        : FullyConnectedPlan(problem, std::move(info)), params_(params_of(problem)) {}
+    PlainPlan(const FullyConnectedProblem& problem, const Context& context, PlanInfo info)
+        : FullyConnectedPlan(problem, std::move(info)), params_(params_of(problem, context)) {}
 
   private:
     void launch(cuda::Stream stream, const ExecuteArgs& args) const override {
@@ -82,8 +84,9 @@ class PlainPlan final : public FullyConnectedPlan {
 };
 
 template <Kernel kernel>
-std::unique_ptr<Plan> make_plain(const FullyConnectedProblem& problem, const Context&, PlanInfo info) {
-    return std::make_unique<PlainPlan<kernel>>(problem, std::move(info));
+std::unique_ptr<Plan> make_plain(const FullyConnectedProblem& problem, const Context& context,
+                                 PlanInfo info) {
+    return std::make_unique<PlainPlan<kernel>>(problem, context, std::move(info));
 }
 
 class GemmPlan final : public FullyConnectedPlan {

@@ -134,6 +134,22 @@ TEST(Convolution, LargerThanOneBlock) {
         }
 }
 
+// One and three channels side by side, windows of the sizes that first layers have.
+TEST(Convolution, FirstLayers) {
+    unsigned seed = 1500;
+    for (const Index channels : {1, 3})
+        for (const Index window : {3, 5, 7, 11})
+            for (const Index stride : {1, 2}) {
+                auto p = make_problem({2, channels, 30 + window * stride, 1, {19, 37}, {window - 1, window},
+                                       {stride, 3 - stride}, {3 - stride, 1}, {2, window / 2}, {1, 0}},
+                                      Layout::channels_last, stride == 1 ? Layout::channels_last : Layout::packed);
+                p.mode = stride == 1 ? ConvolutionMode::convolution : ConvolutionMode::cross_correlation;
+                p.has_bias = p.has_residual = true;
+                p.activation = {stride == 1 ? ActivationKind::relu : ActivationKind::hard_swish, 0, 0};
+                check_all_algorithms(context(), p, ++seed);
+            }
+}
+
 TEST(Convolution, ActivationsWithBiasAndResidual) {
     const ActivationDesc activations[] = {{ActivationKind::identity, 0, 0},
                                           {ActivationKind::relu, 0, 0},

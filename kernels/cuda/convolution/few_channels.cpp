@@ -58,11 +58,14 @@ std::optional<FewChannels> few_channels_params(const ConvolutionGeometry& g, con
     // Wide tiles read the cells less often, narrow ones make more blocks and waste fewer columns.
     const std::int64_t cell_tiles = g.batch * p.tiles_h() * p.tiles_w();
     const std::int64_t quarter_tiles = (g.outputs + 31) / 32;
+    const std::int64_t many = 2 * device.multiprocessors;
     p.thread_columns = 4;
-    if (quarter_tiles % 3 == 0 && cell_tiles * quarter_tiles / 3 >= 2 * device.multiprocessors)
+    if (quarter_tiles % 3 == 0 && cell_tiles * quarter_tiles / 3 >= many) {
         p.thread_columns = 12;
-    else if (quarter_tiles % 2 == 0 && cell_tiles * quarter_tiles / 2 >= 2 * device.multiprocessors)
+    } else if (quarter_tiles % 2 == 0 && cell_tiles * quarter_tiles / 2 >= many / 3) {
         p.thread_columns = 8;
+        p.slices = cell_tiles * quarter_tiles / 2 < many && g.window[1] > 1 ? 2 : 1;
+    }
     const std::int64_t blocks = cell_tiles * p.padded_columns() / (8 * p.thread_columns);
     if (blocks > INT32_MAX) return std::nullopt;
     return p;

@@ -16,10 +16,11 @@ namespace convlens::cuda {
 
 struct FewChannels {
     ConvolutionGeometry geometry;
-    int run = 0;             // floats of a window's row
-    int thread_columns = 0;  // outputs of a block: 8 times that
-    int tile_h = 0, tile_w = 0;
-    int lines = 0, pitch = 0;  // of a block's part of src, in lines and floats
+    int run = 0;                 // floats of a window's row
+    int thread_columns = 0;      // outputs of a block: 8 times that
+    int slices = 1;              // 2: two sets of threads share the rows of a window
+    int tile_h = 0, tile_w = 0;  // tile_w is a power of two
+    int lines = 0, pitch = 0;    // of a block's part of src, in lines and floats
     bool overlap = false;
 
     std::int64_t padded_columns() const {

@@ -23,6 +23,7 @@ struct FullyConnected {
     const float* residual = nullptr;  // laid out as dst, or null
     float* dst = nullptr;
     Activation activation;
+    bool overlap = false;  // see kernels/cuda/dependent_launch.cuh; gemv only
 };
 
 // src_column must be 1.

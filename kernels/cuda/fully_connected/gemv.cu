@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "kernels/cuda/activation.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/fully_connected/fully_connected.h"
 
 namespace convlens::cuda {
@@ -31,6 +32,8 @@ __global__ void __launch_bounds__(32 * block_warps) gemv_kernel(const __grid_con
     const std::int64_t vectors = p.k / width;
     constexpr int step = 32 * warps;
     float sums[rows] = {};
+    wait_for_previous_kernel();
+    let_next_kernel_start();
     if (n < p.n) {
         const auto* w = reinterpret_cast<const Vector*>(p.weights + n * p.k);
         const Vector* x[rows];
@@ -85,7 +88,8 @@ void launch(const FullyConnected& p, Stream stream) {
         if (part.residual) part.residual += first * p.dst_row;
         const dim3 grid(static_cast<unsigned>((p.n + outputs - 1) / outputs),
                         static_cast<unsigned>((part.m + rows - 1) / rows));
-        gemv_kernel<Vector, rows, warps><<<grid, 32 * block_warps, 0, stream>>>(part);
+        launch_dependent(p.overlap, gemv_kernel<Vector, rows, warps>, grid, dim3(32 * block_warps), 0, stream,
+                         part);
     }
 }
 

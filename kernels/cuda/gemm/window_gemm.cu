@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/gemm/window_gemm_finish.cuh"
-#include "kernels/cuda/overlap.cuh"
 
 namespace convlens::cuda {
 namespace {
@@ -11,8 +11,8 @@ constexpr int join_threads = 128;
 // Joins the parts of split sums in their order.
 template <bool clamps>
 __global__ void __launch_bounds__(join_threads) join_parts(const __grid_constant__ WindowGemmParams p) {
-    wait_for_earlier();
-    let_next_begin();
+    wait_for_previous_kernel();
+    let_next_kernel_start();
     const int group = static_cast<int>(blockIdx.y);
     const std::int64_t quads = p.part_row / 4, count = p.rows * quads;
     for (std::int64_t i = blockIdx.x * std::int64_t{join_threads} + threadIdx.x; i < count;
@@ -78,7 +78,7 @@ WindowGemmParams window_gemm_params(const WindowGemmShape& s, const WindowGemmOp
     return p;
 }
 
-bool has_overlap() {
+bool window_gemm_has_clusters() {
     cudaFuncAttributes attributes{};
     if (cudaFuncGetAttributes(&attributes, code_probe) != cudaSuccess) {
         cudaGetLastError();
@@ -87,20 +87,18 @@ bool has_overlap() {
     return attributes.ptxVersion >= 90;
 }
 
-bool window_gemm_has_clusters() { return has_overlap(); }
-
 void window_gemm(const WindowGemmShape& s, const WindowGemmOperands& operands, Stream stream) {
     if (s.rows == 0 || s.columns == 0 || s.groups == 0) return;
     const WindowGemmParams p = window_gemm_params(s, operands);
     const std::int64_t row_tiles = (s.rows + s.tile().rows - 1) / s.tile().rows;
     const auto blocks = static_cast<unsigned>(row_tiles * p.column_tiles * p.splits);
     const auto groups = static_cast<unsigned>(s.groups);
-    const bool quads = s.quads && aligned_16(operands.src);
-    if (quads && operands.table)
+    const bool quads = s.quads && aligned_16(operands.src), tabulated = operands.table && s.depth > 0;
+    if (quads && tabulated)
         launch_window_gemm<ColumnSource::quads_tabulated>(s.choice.tile, p, blocks, groups, stream);
     else if (quads)
         launch_window_gemm<ColumnSource::quads_computed>(s.choice.tile, p, blocks, groups, stream);
-    else if (operands.table)
+    else if (tabulated)
         launch_window_gemm<ColumnSource::singles_tabulated>(s.choice.tile, p, blocks, groups, stream);
     else
         launch_window_gemm<ColumnSource::singles_computed>(s.choice.tile, p, blocks, groups, stream);
@@ -108,8 +106,8 @@ void window_gemm(const WindowGemmShape& s, const WindowGemmOperands& operands, S
     const std::int64_t quads_in_all = s.rows * p.part_row / 4;
     const auto join_blocks = static_cast<unsigned>(
         std::min<std::int64_t>((quads_in_all + join_threads - 1) / join_threads, 1 << 16));
-    launch_overlapped(is_clamp(operands.activation) ? join_parts<true> : join_parts<false>, p.overlap,
-                      dim3(join_blocks, groups), dim3(join_threads), 0, 1, stream, p);
+    launch_dependent(p.overlap, is_clamp(operands.activation) ? join_parts<true> : join_parts<false>,
+                     dim3(join_blocks, groups), dim3(join_threads), 0, stream, p);
 }
 
 }  // namespace convlens::cuda

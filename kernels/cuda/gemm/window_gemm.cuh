@@ -5,9 +5,9 @@
 
 #include "kernels/cuda/async_copy.cuh"
 #include "kernels/cuda/cluster.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/gemm/window_gemm_columns.cuh"
 #include "kernels/cuda/gemm/window_gemm_finish.cuh"
-#include "kernels/cuda/overlap.cuh"
 
 namespace convlens::cuda {
 
@@ -291,8 +291,8 @@ __global__ void __launch_bounds__(Tile<tile_index>::threads, Tile<tile_index>::s
 #pragma unroll
     for (int i = 0; i < T::stages - 1; ++i, advance()) filter.load(stage + T::a_floats * 4, begin + i < end);
     loader.prepare(begin, end);
-    wait_for_earlier();
-    let_next_begin();
+    wait_for_previous_kernel();
+    let_next_kernel_start();
     stage = stages_begin;
 #pragma unroll
     for (int i = 0; i < T::stages - 1; ++i, advance()) {
@@ -329,8 +329,8 @@ void launch_tile(const WindowGemmParams& p, unsigned blocks, unsigned groups, St
     constexpr int bytes = (T::shape.shared_floats() + Loader::entry_floats) * static_cast<int>(sizeof(float));
     const auto kernel = window_gemm_kernel<tile_index, source>;
     if (bytes > 48 * 1024) cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    launch_overlapped(kernel, p.overlap, dim3(blocks, groups), dim3(T::threads), bytes,
-                      p.form == SplitForm::cluster ? static_cast<unsigned>(p.splits) : 1, stream, p);
+    launch_clusters(p.overlap, p.form == SplitForm::cluster ? static_cast<unsigned>(p.splits) : 1, kernel,
+                    dim3(blocks, groups), dim3(T::threads), bytes, stream, p);
 }
 
 template <ColumnSource source>

@@ -39,7 +39,7 @@ struct WindowGemmShape {
     TileChoice choice;
     bool quads = false;     // 16-byte copies are possible where src is aligned
     bool even_dst = false;  // row i of dst lies i times dst_cell from the first
-    bool overlap = false;   // see kernels/cuda/overlap.cuh
+    bool overlap = false;   // see kernels/cuda/dependent_launch.cuh
     bool quad_dst = false;  // 16-byte stores are possible where dst is aligned
     FastDivision channels, window_w, window_h, dst_w, dst_h, dst_d;
     Axes src{1, 1, 1};  // D H W
@@ -88,7 +88,7 @@ struct WindowGemmOperands {
 };
 void window_gemm(const WindowGemmShape& shape, const WindowGemmOperands& operands, Stream stream);
 
-// Whether the code of this build for the current device has clusters of blocks and overlapped launches.
+// Whether the code of this build for the current device has clusters of blocks and dependent launches.
 bool window_gemm_has_clusters();
 
 }  // namespace convlens::cuda
