@@ -77,7 +77,7 @@ TEST(Cli, InfoSaysWhatIsOnAndOff) {
 }
 
 TEST(CliErrors, UnknownWordsAndOptions) {
-    expect_refusal({"frobnicate"}, 2, {"frobnicate", "view, run, info"});
+    expect_refusal({"frobnicate"}, 2, {"frobnicate", "view, run, bench, info"});
     expect_refusal({"run", landmarks, cat, "--frobnicate"}, 2, {"--frobnicate", "convlens run --help"});
     expect_refusal({"run"}, 2, {"MODEL"});
     expect_refusal({"run", landmarks}, 2, {"INPUT"});
