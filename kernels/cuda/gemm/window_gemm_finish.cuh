@@ -57,14 +57,4 @@ __device__ __forceinline__ void finish_quad(const WindowGemmParams& p, float4 su
     }
 }
 
-template <bool clamps>
-__device__ __forceinline__ void finish_single(const WindowGemmParams& p, float sum, std::uint32_t row,
-                                              int column, int group) {
-    const std::int64_t at = dst_offset(p, row) + group * p.dst_group + column * p.dst_steps[1];
-    if (p.operands.bias) sum += __ldg(p.operands.bias + group * p.columns + column);
-    if (p.operands.residual) sum += p.operands.residual[at];
-    p.operands.dst[at] =
-        finish_one<clamps>(p, sum, clamp_low(p.operands.activation), clamp_high(p.operands.activation));
-}
-
 }  // namespace convlens::cuda
