@@ -39,6 +39,17 @@ class Device {
     virtual void begin_range(const char* name) = 0;
     virtual void end_range() = 0;
     // Elements of `base` (device memory) at these offsets, into host memory.
+    // For each view the lowest and the highest mean of |x| over `channels`, on a grid of `grid` x `grid`
+    // cells; lowest above highest where no mean is finite.
+    struct View {
+        const float* data = nullptr;  // element 0, device memory
+        std::int64_t width = 0, height = 0, channels = 0;
+        std::int64_t stride_x = 0, stride_y = 0, stride_c = 0;  // in elements
+    };
+    struct Range {
+        float lo = 0, hi = 0;
+    };
+    virtual void mean_ranges(std::span<const View> views, int grid, Range* out) = 0;
     virtual void gather(const float* base, std::span<const std::int64_t> offsets, float* out) = 0;
 
     virtual std::unique_ptr<MapStatisticsTaker> make_map_statistics() = 0;

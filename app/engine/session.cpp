@@ -302,6 +302,7 @@ void Session::fill(Snapshot& snapshot, const Selection& selection, bool thorough
     snapshot.histogram = histogram_;
     snapshot.histogram_map = histogram_map_;
     snapshot.layer_statistics = layer_statistics_;
+    snapshot.aggregate_ranges = aggregate_ranges_;
 }
 
 void Session::keep_findings(int layer, const std::vector<Finding>& findings) {

@@ -106,6 +106,7 @@ class Session {
     void set_input(int arena);
     void fetch_wanted(Snapshot& snapshot, int arena) const;
     bool has_statistics(int tensor) const;
+    void take_aggregate_ranges(const std::vector<std::size_t>& layers, int arena);
     void take_statistics_on_device(const Selection& selection, int arena);
     void take_statistics(const Selection& selection, int arena, bool thorough);
     std::vector<measure::MapStatistics> statistics_of(int layer, int arena) const;
@@ -142,6 +143,7 @@ class Session {
     std::uint64_t selected_version_ = 0;
     std::vector<measure::MapStatistics> maps_;
     measure::Histogram histogram_;
+    std::vector<std::optional<measure::AggregateRange>> aggregate_ranges_;  // device: by layer
     std::unique_ptr<MapStatisticsTaker> taker_;  // of a device, made when it is first needed
 };
 

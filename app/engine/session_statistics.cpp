@@ -58,6 +58,7 @@ void Session::take_statistics_on_device(const Selection& selection, int arena) {
         request.tensors.push_back({executor_->data(tensor, arena), desc});
         layers.push_back(layer);
     }
+    take_aggregate_ranges(layers, arena);
     const StatisticsResult& result = taker_->take(request);
     for (std::size_t i = 0; i < layers.size(); ++i)
         layer_statistics_[layers[i]] = map_statistics(result.tensors[i]);
@@ -69,6 +70,23 @@ void Session::take_statistics_on_device(const Selection& selection, int arena) {
         histogram_ = {result.low, result.high, result.counts, result.nan_count, result.inf_count};
     statistics_of_ = selection;
     selected_version_ = data_version_;
+}
+
+void Session::take_aggregate_ranges(const std::vector<std::size_t>& layers, int arena) {
+    std::vector<Device::View> views;
+    for (const std::size_t layer : layers) {
+        const int tensor = first_output(static_cast<int>(layer));
+        const measure::AggregateView v =
+            measure::aggregate_view(executor_->tensors()[static_cast<std::size_t>(tensor)].desc);
+        views.push_back({executor_->data(tensor, arena), v.width, v.height, v.channels, v.stride_x,
+                         v.stride_y, v.stride_c});
+    }
+    std::vector<Device::Range> ranges(views.size());
+    context_.device()->mean_ranges(views, measure::aggregate_grid, ranges.data());
+    aggregate_ranges_.assign(layer_statistics_.size(), std::nullopt);
+    for (std::size_t i = 0; i < layers.size(); ++i)
+        if (ranges[i].lo <= ranges[i].hi)
+            aggregate_ranges_[layers[i]] = measure::AggregateRange{ranges[i].lo, ranges[i].hi};
 }
 
 void Session::take_statistics(const Selection& selection, int arena, bool thorough) {

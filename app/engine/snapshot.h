@@ -11,6 +11,7 @@
 
 #include "app/input/frame.h"
 #include "app/input/preprocess.h"
+#include "app/measure/aggregate.h"
 #include "app/measure/statistics.h"
 #include "app/measure/timing.h"
 #include "app/network/executor.h"
@@ -119,6 +120,8 @@ struct Snapshot {
     std::int64_t histogram_map = -1;
     // Per layer, of its first output; refreshed in turn over several passes. lo/hi are the finite range.
     std::vector<measure::MapStatistics> layer_statistics;
+    // Per layer, of its first output, where maps lie on a device: the range of the strip's small picture.
+    std::vector<std::optional<measure::AggregateRange>> aggregate_ranges;
     double input_to_result_ms = 0;  // from the newest input command or frame to its first snapshot
     // Steady clock, ms: when the frame of this pass came in, or the command that asked for it; for a repeated
     // pass on the same frame the start of the pass.

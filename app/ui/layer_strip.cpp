@@ -11,8 +11,7 @@ namespace convlens::ui {
 namespace {
 
 constexpr float card_width = 90, card_gap = 6, line_height = 14;
-constexpr int turns_each_pass = 4;          // cards redrawn when a pass is new, besides those never drawn
-constexpr std::int64_t most_channels = 32;  // of one aggregated picture
+constexpr int turns_each_pass = 4;  // cards redrawn when a pass is new, besides those never drawn
 
 // "block2.dw.conv" as "block2.dw" and "conv"; without a point or slash the operation and the name.
 void split_name(const engine::LayerInfo& info, std::string& above, std::string& name) {
@@ -40,56 +39,30 @@ Aggregate aggregate_of(const Scene& scene, int layer) {
     const auto t = static_cast<std::size_t>(outputs[0]);
     if (t >= scene.snapshot.address.size() || t >= network.tensors.size() || scene.snapshot.address[t] == 0)
         return result;
-    const TensorMaps maps(network.tensors[t].desc);
-    if (maps.count == 0) return result;
-    const std::int64_t stride = maps.uniform_stride();
-    const std::int64_t step = stride == 0 ? maps.count : (maps.count + most_channels - 1) / most_channels;
-    const std::int64_t channels = (maps.count + step - 1) / step;
+    const measure::AggregateView view = measure::aggregate_view(network.tensors[t].desc);
+    if (view.width == 0) return result;
     render::AtlasTile& tile = result.tile;
     tile.kind = render::TileKind::aggregate;
     tile.color_map = render::ColorMap::viridis;
     tile.address = scene.snapshot.address[t];
-    tile.width = static_cast<std::int32_t>(maps.width);
-    tile.height = static_cast<std::int32_t>(maps.height);
-    tile.stride_x = maps.stride_x;
-    tile.stride_y = maps.stride_y;
-    tile.stride_c = stride * step;
-    tile.channels = static_cast<std::int32_t>(channels);
-    tile.source_w = static_cast<float>(maps.width);
-    tile.source_h = static_cast<float>(maps.height);
-    if (maps.width == 1 && maps.height == 1 && stride != 0) {
-        // A vector: its values side by side, as rows of a square.
-        const auto side =
-            std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(static_cast<double>(maps.count))));
-        tile.width = static_cast<std::int32_t>(std::min<std::int64_t>(side, 64));
-        tile.height = static_cast<std::int32_t>(std::min<std::int64_t>(maps.count / tile.width, 64));
-        tile.stride_x = stride;
-        tile.stride_y = stride * tile.width;
-        tile.channels = 1;
-        tile.source_w = static_cast<float>(tile.width);
-        tile.source_h = static_cast<float>(tile.height);
-    }
+    tile.width = static_cast<std::int32_t>(view.width);
+    tile.height = static_cast<std::int32_t>(view.height);
+    tile.stride_x = view.stride_x;
+    tile.stride_y = view.stride_y;
+    tile.stride_c = view.stride_c;
+    tile.channels = static_cast<std::int32_t>(view.channels);
+    tile.source_w = static_cast<float>(view.width);
+    tile.source_h = static_cast<float>(view.height);
     result.available = true;
-    const float* host = t < scene.snapshot.host.size() ? scene.snapshot.host[t] : nullptr;
-    float lo = 0, hi = 0;
-    bool any = false;
-    if (host) {
-        constexpr int grid = 8;
-        for (int i = 0; i < grid * grid; ++i) {
-            const std::int64_t y = (2 * (i / grid) + 1) * tile.height / (2 * grid);
-            const std::int64_t x = (2 * (i % grid) + 1) * tile.width / (2 * grid);
-            float sum = 0;
-            for (std::int32_t c = 0; c < tile.channels; ++c)
-                sum += std::abs(host[y * tile.stride_y + x * tile.stride_x + c * tile.stride_c]);
-            const float mean = sum / static_cast<float>(tile.channels);
-            if (!std::isfinite(mean)) continue;
-            lo = any ? std::min(lo, mean) : mean;
-            hi = any ? std::max(hi, mean) : mean;
-            any = true;
-        }
-    }
-    if (!any && static_cast<std::size_t>(layer) < scene.snapshot.layer_statistics.size()) {
-        const auto& s = scene.snapshot.layer_statistics[static_cast<std::size_t>(layer)];
+    const auto at = static_cast<std::size_t>(layer);
+    std::optional<measure::AggregateRange> range;
+    if (t < scene.snapshot.host.size() && scene.snapshot.host[t] != nullptr)
+        range = measure::aggregate_range(scene.snapshot.host[t], view);
+    else if (at < scene.snapshot.aggregate_ranges.size())
+        range = scene.snapshot.aggregate_ranges[at];
+    float lo = range ? range->lo : 0, hi = range ? range->hi : 0;
+    if (!range && at < scene.snapshot.layer_statistics.size()) {
+        const auto& s = scene.snapshot.layer_statistics[at];
         hi = static_cast<float>(std::abs(s.mean) + 1.5 * s.deviation);
     }
     // Nearly constant ones (two probabilities that add up to one) would show their rounding.

@@ -1,5 +1,6 @@
 #include "primitives/cuda/device.h"
 #include "kernels/cuda/gather/gather.h"
+#include "kernels/cuda/gather/mean_range.h"
 #include "primitives/cuda/nvml.h"
 
 #include <cuda_runtime_api.h>
@@ -207,6 +208,17 @@ class RuntimeDevice final : public CudaDevice {
     void begin_range(const char* name) override { nvtxRangePushA(name); }
     void end_range() override { nvtxRangePop(); }
 
+    void mean_ranges(std::span<const View> views, int grid, Range* out) override {
+        static_assert(sizeof(View) == sizeof(cuda::MeanView) && sizeof(Range) == sizeof(cuda::MeanRange));
+        if (views.empty()) return;
+        activate();
+        std::byte* memory = scratch_.of(views.size_bytes() + views.size() * sizeof(Range));
+        auto* ranges = memory + views.size_bytes();
+        upload(memory, views.data(), views.size_bytes());
+        cuda::mean_ranges(reinterpret_cast<const cuda::MeanView*>(memory), static_cast<int>(views.size()),
+                          grid, reinterpret_cast<cuda::MeanRange*>(ranges), stream_);
+        download(out, ranges, views.size() * sizeof(Range));
+    }
     void gather(const float* base, std::span<const std::int64_t> offsets, float* out) override {
         if (offsets.empty()) return;
         activate();

@@ -1,6 +1,6 @@
-#include "app/ui/tensor_maps.h"
+#include "app/measure/tensor_maps.h"
 
-namespace convlens::ui {
+namespace convlens::measure {
 
 TensorMaps::TensorMaps(const TensorDesc& desc) {
     const int rank = desc.rank();
@@ -41,4 +41,4 @@ std::int64_t TensorMaps::offset(std::int64_t map) const {
     return result;
 }
 
-}  // namespace convlens::ui
+}  // namespace convlens::measure
