@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/support/backend.h"
+#include "tests/support/on_gpu.h"
 
 namespace convlens::test {
 

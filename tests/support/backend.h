@@ -11,14 +11,9 @@
 
 #include "convlens/convlens.hpp"
 #include "primitives/algorithm.h"
+#include "tests/support/on_gpu.h"
 
 namespace convlens::test {
-
-#ifdef CONVLENS_TEST_CUDA
-inline constexpr bool on_gpu = true;
-#else
-inline constexpr bool on_gpu = false;
-#endif
 
 inline ContextOptions test_options(int threads) {
     return {.backend = on_gpu ? Backend::cuda : Backend::cpu, .threads = threads};
