@@ -235,7 +235,8 @@ void draw_mode(Scene& scene, float& x, float right, float mid) {
 }
 
 void draw_precision(Scene& scene, float& x, float right, float mid) {
-    static constexpr const char* reason = "This backend computes in 32-bit floating point only.";
+    static constexpr const char* reason =
+        "The window computes in 32-bit floating point; on a GPU convlens run takes --precision.";
     const Segment all[] = {
         {"FP32", true, "32-bit floating point"}, {"TF32", false, reason}, {"FP16", false, reason}};
     const float w = segmented_width(scene, all);

@@ -2,25 +2,14 @@
 
 #include "primitives/convolution/convolution_plan.h"
 #include "primitives/convolution/rows_cpu.h"
+#include "primitives/convolution/winograd_conditions.h"
 
 namespace convlens::convolution_rows {
 namespace {
 
-bool all_ones(const Dims& values) {
-    for (const std::int64_t value : values)
-        if (value != 1) return false;
-    return true;
-}
-
 std::string reject(const ConvolutionProblem& problem, const Context&) {
     if (auto reason = reject_unless_f32(problem); !reason.empty()) return reason;
-    if (problem.window.rank() != 2) return "Winograd here needs two spatial axes";
-    if (problem.weights[2] != 3 || problem.weights[3] != 3)
-        return "Winograd here needs a 3x3 window, not " + std::to_string(problem.weights[2]) + "x" +
-               std::to_string(problem.weights[3]);
-    if (!all_ones(problem.window.strides)) return "Winograd needs stride 1";
-    if (!all_ones(problem.window.dilations)) return "Winograd needs dilation 1";
-    if (problem.groups != 1) return "Winograd needs one group, not " + std::to_string(problem.groups);
+    if (auto reason = reject_winograd_window(problem); !reason.empty()) return reason;
     return {};
 }
 
@@ -58,21 +47,16 @@ bool channels_pay(const ConvolutionProblem& problem) {
     return c * k >= 16 * (c + k);
 }
 
-std::int64_t tiles(const ConvolutionProblem& problem, std::int64_t tile) {
-    return problem.dst.dims[0] * ((problem.dst.dims[2] + tile - 1) / tile) *
-           ((problem.dst.dims[3] + tile - 1) / tile);
-}
-
 // The transformed filter is 4 times the plain one and is read once a chunk: few tiles don't repay that.
 // F(2x2) has four times the tiles and less than half the filter.
 constexpr std::int64_t enough_tiles = 32;
 
 bool preferred_4x4(const ConvolutionProblem& problem, const Context&) {
-    return channels_pay(problem) && tiles(problem, 4) >= enough_tiles;
+    return channels_pay(problem) && winograd_tiles(problem, 4) >= enough_tiles;
 }
 
 bool preferred_2x2(const ConvolutionProblem& problem, const Context&) {
-    return channels_pay(problem) && tiles(problem, 2) >= enough_tiles;
+    return channels_pay(problem) && winograd_tiles(problem, 2) >= enough_tiles;
 }
 
 }  // namespace

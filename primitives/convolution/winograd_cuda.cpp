@@ -2,26 +2,15 @@
 
 #include "primitives/convolution/convolution_plan_cuda.h"
 #include "primitives/convolution/rows_cuda.h"
+#include "primitives/convolution/winograd_conditions.h"
 
 namespace convlens::cuda_rows::convolution {
 namespace {
 
-bool all_ones(const Dims& values) {
-    for (const std::int64_t value : values)
-        if (value != 1) return false;
-    return true;
-}
-
 template <int tile>
 std::string reject(const ConvolutionProblem& problem, const Context&) {
     if (auto reason = reject_unless_f32(problem); !reason.empty()) return reason;
-    if (problem.window.rank() != 2) return "Winograd here needs two spatial axes";
-    if (problem.weights[2] != 3 || problem.weights[3] != 3)
-        return "Winograd here needs a 3x3 window, not " + std::to_string(problem.weights[2]) + "x" +
-               std::to_string(problem.weights[3]);
-    if (!all_ones(problem.window.strides)) return "Winograd needs stride 1";
-    if (!all_ones(problem.window.dilations)) return "Winograd needs dilation 1";
-    if (problem.groups != 1) return "Winograd needs one group, not " + std::to_string(problem.groups);
+    if (auto reason = reject_winograd_window(problem); !reason.empty()) return reason;
     const kernels::ConvolutionGeometry geometry = convolution_geometry(problem);
     if (!cuda::winograd_fits(geometry, tile))
         return "the image or the filter is too large for 31-bit numbers";
@@ -67,11 +56,6 @@ bool channels_pay(const ConvolutionProblem& problem) {
     return c * k >= 32 * (c + k);
 }
 
-std::int64_t tiles(const ConvolutionProblem& problem, std::int64_t tile) {
-    return problem.dst.dims[0] * ((problem.dst.dims[2] + tile - 1) / tile) *
-           ((problem.dst.dims[3] + tile - 1) / tile);
-}
-
 double cost(const ConvolutionProblem& problem, const Context& context, int tile) {
     return cuda::winograd_cost(params_of(problem, context, tile));
 }
@@ -79,12 +63,12 @@ double cost(const ConvolutionProblem& problem, const Context& context, int tile)
 // The transformed filter is 4 times the plain one, of F(2x2) less than half of that: few tiles don't repay
 // reading it. F(2x2) has four times the tiles.
 bool preferred_4x4(const ConvolutionProblem& problem, const Context& context) {
-    return channels_pay(problem) && tiles(problem, 4) >= 16 &&
+    return channels_pay(problem) && winograd_tiles(problem, 4) >= 16 &&
            cost(problem, context, 4) <= cost(problem, context, 2);
 }
 
 bool preferred_2x2(const ConvolutionProblem& problem, const Context&) {
-    return channels_pay(problem) && tiles(problem, 2) >= 16;
+    return channels_pay(problem) && winograd_tiles(problem, 2) >= 16;
 }
 
 }  // namespace

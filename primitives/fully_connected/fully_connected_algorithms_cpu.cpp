@@ -6,17 +6,11 @@
 #include "kernels/cpu/fully_connected/fully_connected.h"
 #include "primitives/algorithm.h"
 #include "primitives/device.h"
+#include "primitives/fully_connected/fully_connected_conditions.h"
 #include "primitives/kernel_activation.h"
 
 namespace convlens {
 namespace {
-
-const float* floats(const void* pointer) { return static_cast<const float*>(pointer); }
-
-std::string reject_unless_f32(const FullyConnectedProblem& problem, const Context&) {
-    if (problem.dst.type == DataType::f32) return {};
-    return std::string("only f32 is supported, not ") + to_string(problem.dst.type);
-}
 
 using Kernel = void (*)(const cpu::FullyConnected&, cpu::ThreadPool&);
 
@@ -60,17 +54,6 @@ std::unique_ptr<Plan> make_plain(const FullyConnectedProblem& problem, const Con
     return std::make_unique<PlainPlan<kernel>>(problem, std::move(info));
 }
 
-// A fully connected layer is a convolution of images of one cell.
-cpu::ConvolutionGeometry cell_geometry(const FullyConnectedProblem& problem) {
-    cpu::ConvolutionGeometry geometry;
-    geometry.batch = problem.src.dims[0];
-    geometry.channels = problem.src.dims[1];
-    geometry.outputs = problem.outputs;
-    geometry.src_strides = {problem.src.strides[0], problem.src.strides[1]};
-    geometry.dst_strides = {problem.dst.strides[0], problem.dst.strides[1]};
-    return geometry;
-}
-
 class GemmPlan final : public Plan {
   public:
     GemmPlan(const FullyConnectedProblem& problem, PlanInfo info, const cpu::ImplicitGemm& params)
@@ -108,12 +91,6 @@ std::unique_ptr<Plan> make_gemm(const FullyConnectedProblem& problem, const Cont
     info.packed_bytes = cpu::implicit_gemm_packed_size(params) * sizeof(float);
     info.work.executed_flops = cpu::filter_matrix_flops(params.geometry);
     return std::make_unique<GemmPlan>(problem, std::move(info), params);
-}
-
-std::string reject_gemv(const FullyConnectedProblem& problem, const Context& context) {
-    if (std::string reason = reject_unless_f32(problem, context); !reason.empty()) return reason;
-    if (problem.src.strides[1] != 1 && problem.src.dims[1] > 1) return "rows of src are not contiguous";
-    return {};
 }
 
 // Each weight is read once, but every row of src costs a pass over the cached weights.

@@ -5,17 +5,11 @@
 #include "kernels/cuda/gemm/window_gemm.h"
 #include "primitives/cuda/kernel_plan.h"
 #include "primitives/device.h"
+#include "primitives/fully_connected/fully_connected_conditions.h"
 #include "primitives/kernel_activation.h"
 
 namespace convlens {
 namespace {
-
-const float* floats(const void* pointer) { return static_cast<const float*>(pointer); }
-
-std::string reject_unless_f32(const FullyConnectedProblem& problem, const Context&) {
-    if (problem.dst.type == DataType::f32) return {};
-    return std::string("only f32 is supported, not ") + to_string(problem.dst.type);
-}
 
 // Weights as they are: strides, extents and activation in a value, pointers added when it runs.
 cuda::FullyConnected params_of(const FullyConnectedProblem& problem, const Context& context) {
@@ -31,17 +25,6 @@ cuda::FullyConnected params_of(const FullyConnectedProblem& problem, const Conte
     context_device(context).activate();
     params.overlap = cuda::window_gemm_has_clusters();
     return params;
-}
-
-// A fully connected layer is a convolution of images of one cell.
-kernels::ConvolutionGeometry cell_geometry(const FullyConnectedProblem& problem) {
-    kernels::ConvolutionGeometry geometry;
-    geometry.batch = problem.src.dims[0];
-    geometry.channels = problem.src.dims[1];
-    geometry.outputs = problem.outputs;
-    geometry.src_strides = {problem.src.strides[0], problem.src.strides[1]};
-    geometry.dst_strides = {problem.dst.strides[0], problem.dst.strides[1]};
-    return geometry;
 }
 
 class FullyConnectedPlan : public cuda_rows::CudaPlan {
@@ -131,12 +114,6 @@ std::unique_ptr<Plan> make_gemm(const FullyConnectedProblem& problem, const Cont
     info.packed_bytes = static_cast<std::size_t>(cuda::window_gemm_packed_size(shape)) * sizeof(float);
     info.work.executed_flops = cuda::window_gemm_flops(shape);
     return std::make_unique<GemmPlan>(problem, std::move(info), shape);
-}
-
-std::string reject_gemv(const FullyConnectedProblem& problem, const Context& context) {
-    if (std::string reason = reject_unless_f32(problem, context); !reason.empty()) return reason;
-    if (problem.src.strides[1] != 1 && problem.src.dims[1] > 1) return "rows of src are not contiguous";
-    return {};
 }
 
 // Up to eight rows share one reading of the weights.

@@ -8,16 +8,12 @@
 #include "primitives/cuda/kernel_plan.h"
 #include "primitives/device.h"
 #include "primitives/kernel_activation.h"
+#include "primitives/rows.h"
 
 namespace convlens {
 namespace {
 
 using Transposed = TransposedConvolutionProblem;
-
-std::string reject_unless_f32(const Transposed& problem, const Context&) {
-    if (problem.dst.type == DataType::f32) return {};
-    return std::string("only f32 is supported, not ") + to_string(problem.dst.type);
-}
 
 class TransposedPlan : public cuda_rows::CudaPlan {
   protected:
@@ -28,7 +24,6 @@ class TransposedPlan : public cuda_rows::CudaPlan {
           src_offset_(problem.src.offset),
           dst_offset_(problem.dst.offset) {}
 
-    static const float* floats(const void* pointer) { return static_cast<const float*>(pointer); }
     const float* src(const ExecuteArgs& args) const { return floats(args.sources[0]) + src_offset_; }
     float* dst(const ExecuteArgs& args) const { return static_cast<float*>(args.dst) + dst_offset_; }
 
