@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "convlens/plan.h"
@@ -145,10 +146,11 @@ struct Runner {
     std::unique_ptr<Plan> plan;
     Buffer packed;
     Buffer workspace;
-    std::vector<double> times;
+    std::vector<double> times, cold_times;
     double warm = 0;  // milliseconds of a run, before the samples
     int repeats = 1;  // runs in one sample: a launch on a device costs more than a small kernel
     bool failed = false;
+    bool is_peer = false;
 
     void prepare(Context& context, const Problem& problem, const std::string& algorithm, const Data& data) {
         plan = make_plan(context, problem, {.algorithm = algorithm});
@@ -157,8 +159,17 @@ struct Runner {
     }
     // Milliseconds of one run.
     double run(Context& context, Marks& marks, const Data& data) {
+        return run(context, marks, data, repeats) / repeats;
+    }
+    // A pool of another library spins for a while after its work, on the cores that the next row needs.
+    void rest(const Context& context) const {
+        if (is_peer && context.backend() == Backend::cpu)
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    // Milliseconds of some runs.
+    double run(Context& context, Marks& marks, const Data& data, int times_over) {
         marks.set(0);
-        for (int i = 0; i < repeats; ++i)
+        for (int i = 0; i < times_over; ++i)
             plan->execute(context, {.sources = data.sources,
                                     .weights = packed.data(),
                                     .dst = data.dst.data(),
@@ -166,7 +177,7 @@ struct Runner {
                                     .workspace_bytes = workspace.bytes()});
         marks.set(1);
         context.synchronize();
-        return marks.milliseconds(0, 1) / repeats;
+        return marks.milliseconds(0, 1);
     }
 };
 
@@ -275,7 +286,7 @@ class Search {
   public:
     Search(Context& context, const Problem& problem, const FindOptions& options)
         : context_(context), problem_(problem), options_(options), marks_(context, 2) {
-        for (Candidate& candidate : candidates(context, problem)) {
+        for (Candidate& candidate : candidates(context, problem, options.peers)) {
             Finding finding;
             finding.candidate = std::move(candidate);
             rows_.push_back(std::move(finding));
@@ -325,6 +336,7 @@ class Search {
             }
             Runner runner;
             runner.row = row;
+            runner.is_peer = finding.candidate.algorithm.starts_with("peer:");
             if (guarded(finding,
                         [&] { runner.prepare(context_, problem_, finding.candidate.algorithm, data); }))
                 runners_.push_back(std::move(runner));
@@ -368,6 +380,19 @@ class Search {
         });
     }
 
+    int runs_of_sample(const Runner& runner) const {
+        return runner.repeats + (options_.warm ? 1 : 0) + (options_.cold_bytes > 0 ? 1 : 0);
+    }
+    void take_sample(Runner& runner, const Data& data) {
+        if (options_.warm) runner.run(context_, marks_, data, 1);
+        runner.times.push_back(runner.run(context_, marks_, data));
+        if (options_.cold_bytes == 0) return;
+        if (flush_.bytes() == 0) flush_ = Buffer(context_, options_.cold_bytes);
+        context_.fill(flush_.data(), static_cast<unsigned char>(runner.times.size()), flush_.bytes());
+        context_.synchronize();
+        runner.cold_times.push_back(runner.run(context_, marks_, data, 1));
+    }
+
     // One sample of each row; false when the search is over.  Every row gets at least one sample, and within
     // the budget rows that are a hundred times slower than the fastest stop after three.
     bool sample_all(const Data& data) {
@@ -381,11 +406,11 @@ class Search {
             if (runner.times.empty() && context_.backend() != Backend::cpu &&
                 runner.warm > options_.budget_ms / 4)
                 runner.times.push_back(runner.warm);
-            if (!runner.times.empty() && spent() + runner.warm * runner.repeats > options_.budget_ms)
+            if (!runner.times.empty() && spent() + runner.warm * runs_of_sample(runner) > options_.budget_ms)
                 continue;
             if (runner.times.size() >= 3 && runner.warm > 100 * fastest) continue;
-            runner.failed = !guarded(rows_[runner.row],
-                                     [&] { runner.times.push_back(runner.run(context_, marks_, data)); });
+            runner.failed = !guarded(rows_[runner.row], [&] { take_sample(runner, data); });
+            runner.rest(context_);
         }
         return spent() < options_.budget_ms;
     }
@@ -399,6 +424,8 @@ class Search {
         finding.median_ms = quantile(runner.times, 0.5);
         finding.p10_ms = quantile(runner.times, 0.1);
         finding.p90_ms = quantile(runner.times, 0.9);
+        std::sort(runner.cold_times.begin(), runner.cold_times.end());
+        if (!runner.cold_times.empty()) finding.cold_ms = quantile(runner.cold_times, 0.5);
     }
 
     Context& context_;
@@ -406,6 +433,7 @@ class Search {
     const FindOptions& options_;
     Marks marks_;
     std::vector<std::byte> host_dst_;
+    Buffer flush_;
     Clock::time_point start_ = Clock::now();
     std::vector<Finding> rows_;
     std::vector<Runner> runners_;

@@ -6,6 +6,8 @@
 
 #include "primitives/algorithm.h"
 #include "primitives/aligned_buffer.h"
+#include "primitives/device.h"
+#include "primitives/peers/peers.h"
 
 namespace convlens {
 
@@ -64,6 +66,10 @@ bool may_work_in_place(const Problem& problem) {
            std::holds_alternative<BatchNormalizationProblem>(problem);
 }
 
+int device_number(const Context& context) {
+    return context.device() == nullptr ? 0 : context.device()->info().number;
+}
+
 }  // namespace
 
 Plan::Plan(Problem problem, PlanInfo info) : problem_(std::move(problem)), info_(std::move(info)) {
@@ -112,12 +118,15 @@ void Plan::pack_weights(const void* weights, void* packed) const {
     if (info_.weights_bytes == 0) return;
     if (weights == nullptr) throw Error(Status::bad_parameter, "weights: null");
     if (packed == nullptr) throw Error(Status::bad_parameter, "packed: null");
+    if (reinterpret_cast<std::uintptr_t>(packed) % 64 != 0)
+        throw Error(Status::bad_parameter, "packed: not 64-byte aligned");
     pack_impl(weights, packed);
 }
 
 Buffer pack_weights(Context& context, const Plan& plan, const void* weights) {
     const PlanInfo& info = plan.info();
     if (info.weights_bytes == 0) return {};
+    if (weights == nullptr) throw Error(Status::bad_parameter, "weights: null");
     Buffer packed(context, info.packed_bytes);
     if (context.backend() == Backend::cpu) {
         plan.pack_weights(weights, packed.data());
@@ -133,7 +142,38 @@ void Plan::pack_impl(const void* weights, void* packed) const {
     std::copy_n(static_cast<const std::byte*>(weights), info_.packed_bytes, static_cast<std::byte*>(packed));
 }
 
+void Plan::check_context(const Context& context) const {
+    if (context.backend() != info_.backend)
+        throw Error(Status::bad_parameter, info_.operation + ": the plan is for the backend " +
+                                               to_string(info_.backend) + ", the context is of " +
+                                               to_string(context.backend()) + "; make a plan with that context");
+    const int device = device_number(context);
+    if (device != info_.device)
+        throw Error(Status::bad_parameter, info_.operation + ": the plan is for device " +
+                                               std::to_string(info_.device) + ", the context is of device " +
+                                               std::to_string(device) + "; make a plan with that context");
+}
+
+// Memory that the device can't address would be a fault that ends every later call of the process.
+void Plan::check_memory(const Context& context, const ExecuteArgs& args) const {
+    const Device* device = context.device();
+    if (device == nullptr) return;
+    const auto refuse_host = [&](const void* memory, std::ptrdiff_t first, const std::string& name) {
+        if (memory != nullptr && !device->can_address(static_cast<const std::byte*>(memory) + first))
+            throw Error(Status::bad_parameter, info_.operation + ": " + name +
+                                                   " is host memory that the device can't address; give "
+                                                   "device memory");
+    };
+    for (std::size_t i = 0; i < source_ranges_.size(); ++i)
+        if (source_ranges_[i].begin != source_ranges_[i].end)
+            refuse_host(args.sources[i], source_ranges_[i].first, "source " + std::to_string(i));
+    if (info_.packed_bytes > 0) refuse_host(args.weights, 0, "weights");
+    refuse_host(args.dst, dst_range_.first, "dst");
+    if (info_.workspace_bytes > 0) refuse_host(args.workspace, 0, "workspace");
+}
+
 void Plan::execute(Context& context, const ExecuteArgs& args) const {
+    check_context(context);
     const std::size_t count = source_ranges_.size();
     std::size_t least = count;
     while (least > 0 && source_is_absent(problem_, least - 1)) --least;
@@ -171,14 +211,17 @@ void Plan::execute(Context& context, const ExecuteArgs& args) const {
             throw Error(Status::bad_parameter, info_.operation + ": workspace is not 64-byte aligned");
     }
     check_overlap(args);
+    check_memory(context, args);
     execute_impl(context, args);
 }
 
 namespace {
 
-PlanInfo base_info(const Problem& problem, const char* algorithm, ErrorClass error_class,
-                   bool deterministic) {
+PlanInfo base_info(const Problem& problem, const Context& context, const char* algorithm,
+                   ErrorClass error_class, bool deterministic) {
     PlanInfo info;
+    info.backend = context.backend();
+    info.device = device_number(context);
     info.operation = operation_name(problem);
     info.algorithm = algorithm;
     info.error_class = error_class;
@@ -192,7 +235,8 @@ PlanInfo base_info(const Problem& problem, const char* algorithm, ErrorClass err
 template <class P>
 std::unique_ptr<Plan> make(const Algorithm<P>& algorithm, const P& problem, const Context& context) {
     return algorithm.make(problem, context,
-                          base_info(problem, algorithm.name, algorithm.error_class, algorithm.deterministic));
+                          base_info(problem, context, algorithm.name, algorithm.error_class,
+                                    algorithm.deterministic));
 }
 
 // Whether a row is meant by a name: its own, or that of its family (all up to an underscore).
@@ -206,10 +250,11 @@ template <class P>
 std::vector<const Algorithm<P>*> rows_meant(Backend backend, const std::string& name) {
     std::vector<const Algorithm<P>*> rows;
     if (name.empty()) return rows;
-    for (const auto& algorithm : algorithms<P>(backend)) {
-        if (name == algorithm.name) return {&algorithm};
-        if (is_meant(algorithm.name, name)) rows.push_back(&algorithm);
-    }
+    for (const auto list : {algorithms<P>(backend), peer_algorithms<P>(backend)})
+        for (const auto& algorithm : list) {
+            if (name == algorithm.name) return {&algorithm};
+            if (is_meant(algorithm.name, name)) rows.push_back(&algorithm);
+        }
     return rows;
 }
 
@@ -226,8 +271,9 @@ std::unique_ptr<Plan> make_named(Context& context, const P& problem, const PlanO
     const auto rows = rows_meant<P>(context.backend(), options.algorithm);
     if (rows.empty()) {
         std::string known;
-        for (const auto& algorithm : algorithms<P>(context.backend()))
-            known += (known.empty() ? "" : ", ") + std::string(algorithm.name);
+        for (const auto list : {algorithms<P>(context.backend()), peer_algorithms<P>(context.backend())})
+            for (const auto& algorithm : list)
+                known += (known.empty() ? "" : ", ") + std::string(algorithm.name);
         throw Error(Status::bad_parameter, "no algorithm of the name '" + options.algorithm + "' for " +
                                                operation_name(Problem(problem)) + "; known: " + known);
     }
@@ -287,12 +333,12 @@ std::unique_ptr<Plan> make_plan(Context& context, const Problem& problem, const 
         problem);
 }
 
-std::vector<Candidate> candidates(Context& context, const Problem& problem) {
+std::vector<Candidate> candidates(Context& context, const Problem& problem, bool with_peers) {
     check(problem);
     return std::visit(
         [&]<class P>(const P& p) {
             std::vector<Candidate> rows;
-            for (const auto& algorithm : algorithms<P>(context.backend())) {
+            const auto add = [&](const Algorithm<P>& algorithm) {
                 Candidate row;
                 row.algorithm = algorithm.name;
                 row.reason = algorithm.reject(p, context);
@@ -305,9 +351,13 @@ std::vector<Candidate> candidates(Context& context, const Problem& problem) {
                     row.workspace_bytes = plan->info().workspace_bytes;
                     row.packed_bytes = plan->info().packed_bytes;
                     row.work = plan->info().work;
+                    row.error_class = plan->info().error_class;
                 }
                 rows.push_back(std::move(row));
-            }
+            };
+            if (with_peers)
+                for (const auto& algorithm : peer_algorithms<P>(context.backend())) add(algorithm);
+            for (const auto& algorithm : algorithms<P>(context.backend())) add(algorithm);
             return rows;
         },
         problem);

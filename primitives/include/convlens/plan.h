@@ -19,15 +19,16 @@
 #include "convlens/error.h"
 #include "convlens/problem.h"
 
+#pragma GCC visibility push(default)
 namespace convlens {
 
 // How far a result may be from a double reference; the bounds of each class are stated in docs/primitives.md.
 enum class ErrorClass : std::uint8_t { exact_order, fp32, winograd, fft, tf32, fp16, bf16 };
 const char* to_string(ErrorClass error_class) noexcept;
 
-// How exact an answer must at least be. fp32 admits the classes exact_order, fp32, winograd and fft; tf32 adds
-// tf32; fp16 and bf16 add tf32 and their own. A row of a class that is not admitted is taken only when it is
-// named. Tensors of f16 or bf16 admit their own class always.
+// How exact an answer must at least be. fp32 admits the classes exact_order, fp32, winograd and fft; tf32
+// adds tf32; fp16 and bf16 add tf32 and their own. A row of a class that is not admitted is taken only when
+// it is named. Tensors of f16 or bf16 admit their own class always.
 enum class Precision : std::uint8_t { fp32, tf32, fp16, bf16 };
 const char* to_string(Precision precision) noexcept;
 bool admits(Precision precision, ErrorClass error_class) noexcept;
@@ -41,6 +42,8 @@ struct Work {
 struct PlanInfo {
     std::string operation;
     std::string algorithm;
+    Backend backend = Backend::cpu;  // of the contexts that the plan is for
+    int device = 0;                  // cuda: their device number
     ErrorClass error_class = ErrorClass::fp32;
     bool deterministic = true;
     std::size_t workspace_bytes = 0;
@@ -67,12 +70,15 @@ class Plan {
     virtual ~Plan();
     const PlanInfo& info() const noexcept { return info_; }
     const Problem& problem() const noexcept { return problem_; }
-    // Writes info().packed_bytes to `packed` (64-byte aligned) from plain weights in the problem's order. Both
-    // are host memory on every backend: packing is the processor's work, and `packed` is then uploaded.
+    // Writes info().packed_bytes to `packed` (64-byte aligned) from plain weights in the problem's order.
+    // Both are host memory on every backend: packing is the processor's work, and `packed` is then uploaded.
+    // Throws Error(bad_parameter) for a null or unaligned pointer.
     void pack_weights(const void* weights, void* packed) const;
-    // Runs.  Throws Error(bad_parameter) for a null pointer or a small workspace, with nothing written; else
-    // only starts the work (on the processor it is done when the call returns).  Const: one plan may run on
-    // several contexts at once, each with its own workspace.
+    // Runs.  Throws Error(bad_parameter), with nothing written, for a null pointer, a small or unaligned
+    // workspace, a source that surely overlaps dst, a context of another backend or device, and on CUDA for a
+    // pointer to host memory that the device can't address; else only starts the work (on the processor it is
+    // done when the call returns).  Const: one plan may run on several contexts at once, each with its own
+    // workspace.
     void execute(Context& context, const ExecuteArgs& args) const;
 
   protected:
@@ -89,13 +95,16 @@ class Plan {
         bool in_place = false;  // may be the very memory of dst
     };
     void check_overlap(const ExecuteArgs& args) const;
+    void check_context(const Context& context) const;
+    void check_memory(const Context& context, const ExecuteArgs& args) const;
     Problem problem_;
     PlanInfo info_;
     std::vector<Range> source_ranges_;  // one a source; empty ranges for absent ones
     Range dst_range_;
 };
 
-// Packs plain weights (host memory) and brings them to where the context computes; of 0 bytes without weights.
+// Packs plain weights (host memory) and brings them to where the context computes; of 0 bytes without
+// weights.
 Buffer pack_weights(Context& context, const Plan& plan, const void* weights);
 
 struct PlanOptions {
@@ -123,7 +132,8 @@ struct Candidate {
 };
 
 // The whole list in its order: best first, the naive reference last.  Never throws for "not applicable".
-std::vector<Candidate> candidates(Context& context, const Problem& problem);
+// with_peers: rows of other libraries come before it (asking a peer may take it a while).
+std::vector<Candidate> candidates(Context& context, const Problem& problem, bool with_peers = false);
 // All algorithm names that an operation has on a backend, in list order.
 std::vector<std::string> algorithm_names(const Problem& problem, Backend backend);
 // Those of them that `name` means: the row of that name, else the family whose rows begin with it
@@ -131,11 +141,21 @@ std::vector<std::string> algorithm_names(const Problem& problem, Backend backend
 // family may be: its first row that is applicable and preferred is taken, else its first that is applicable.
 std::vector<std::string> algorithms_meant(const Problem& problem, Backend backend, const std::string& name);
 
+// Another library that stands in the lists as rows `NAME` and `NAME_...`: opened at run time where it is
+// installed, chosen only when it is named.
+struct PeerInfo {
+    std::string name;  // "peer:onednn" (processor), "peer:cudnn" (CUDA)
+    bool found = false;
+    std::string text;  // version and file, or why it is not there and what would help
+};
+std::vector<PeerInfo> peers();
+
 struct Finding {
     Candidate candidate;
     bool measured = false;
     double median_ms = 0, p10_ms = 0, p90_ms = 0;  // valid when measured
     int samples = 0;
+    std::optional<double> cold_ms;  // median with nothing of the problem in the last cache, where asked for
     std::optional<double>
         max_error;  // largest |y - reference| / largest |reference|, against the last algorithm of the list
     std::string failure;  // what execute threw, if it did
@@ -148,6 +168,13 @@ struct FindOptions {
     // The budget counts the samples alone: data, packing and warm-up come before it.
     bool budget_of_samples = false;
     bool measure_error = true;
+    bool peers = false;  // rows of other libraries too
+    // A run that is not timed goes before each sample: threads are awake, the caches hold what the row left
+    // there.
+    bool warm = false;
+    // Beside each sample one with cold caches: a buffer of this many bytes (larger than the last cache) is
+    // written before it. 0: none.
+    std::size_t cold_bytes = 0;
     // Real data in the problem's descriptors (sources in the backend's memory, plain weights in the host's);
     // empty: seeded random numbers of unit scale.
     std::span<const void* const> sources;
@@ -163,3 +190,4 @@ struct FindOptions {
 std::vector<Finding> find(Context& context, const Problem& problem, const FindOptions& options = {});
 
 }  // namespace convlens
+#pragma GCC visibility pop
