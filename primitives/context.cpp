@@ -32,7 +32,13 @@ Context::Context(const ContextOptions& options) : impl_(std::make_unique<Impl>()
         throw Error(Status::bad_parameter,
                     "threads: " + std::to_string(options.threads) + " is not in 0 to 1024");
     impl_->backend = options.backend;
+    if (options.backend > Backend::cuda)
+        throw Error(Status::bad_parameter,
+                    "backend: " + std::to_string(static_cast<int>(options.backend)) + " does not exist");
+    if (options.backend == Backend::cpu && options.stream != nullptr)
+        throw Error(Status::bad_parameter, "stream: the processor has none; leave it null");
     if (options.backend == Backend::cuda) impl_->device = open_cuda_device(options.device);
+    if (options.stream != nullptr) impl_->device->set_stream(options.stream);
     try {
         impl_->pool = std::make_unique<cpu::ThreadPool>(options.threads, options.nice);
     } catch (const std::system_error& error) {
@@ -49,6 +55,13 @@ Device* Context::device() const noexcept { return impl_->device.get(); }
 
 void Context::synchronize() {
     if (impl_->device) impl_->device->synchronize();
+}
+
+void* Context::stream() const noexcept { return impl_->device ? impl_->device->stream() : nullptr; }
+
+void Context::set_stream(void* stream) {
+    if (!impl_->device) throw Error(Status::not_supported, "stream: the processor has none");
+    impl_->device->set_stream(stream);
 }
 
 std::optional<double> Context::cpu_milliseconds() const {

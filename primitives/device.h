@@ -27,6 +27,10 @@ class Device {
     virtual const DeviceInfo& info() const = 0;
     virtual std::string text() const = 0;
     virtual void* stream() const = 0;  // cudaStream_t
+    // Null: the device's own. Throws Error(bad_parameter) for a stream of another device.
+    virtual void set_stream(void* stream) = 0;
+    // Whether kernels may follow this pointer.
+    virtual bool can_address(const void* memory) const = 0;
     virtual void synchronize() = 0;
 
     virtual void* allocate(std::size_t bytes) = 0;

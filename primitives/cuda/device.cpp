@@ -137,16 +137,18 @@ class RuntimeDevice final : public CudaDevice {
   public:
     explicit RuntimeDevice(int number) : info_(describe(number)) {
         activate();
-        check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), info_.name);
+        check(cudaStreamCreateWithFlags(&own_stream_, cudaStreamNonBlocking), info_.name);
+        stream_ = own_stream_;
         traits_.major = info_.compute_major;
         traits_.minor = info_.compute_minor;
         traits_.multiprocessors = info_.multiprocessors;
         cudaDeviceGetAttribute(&traits_.shared_bytes_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, number);
         cudaDeviceGetAttribute(&traits_.l2_bytes, cudaDevAttrL2CacheSize, number);
+        cudaDeviceGetAttribute(&addresses_host_memory_, cudaDevAttrPageableMemoryAccess, number);
     }
     ~RuntimeDevice() override {
         cudaSetDevice(info_.number);
-        cudaStreamDestroy(stream_);
+        cudaStreamDestroy(own_stream_);
     }
 
     void activate() const override { check(cudaSetDevice(info_.number), info_.name); }
@@ -157,6 +159,26 @@ class RuntimeDevice final : public CudaDevice {
                std::to_string(info_.compute_minor);
     }
     void* stream() const override { return stream_; }
+    void set_stream(void* stream) override {
+        activate();
+        const auto wanted = stream == nullptr ? own_stream_ : static_cast<cudaStream_t>(stream);
+        int device = info_.number;
+        check(cudaStreamGetDevice(wanted, &device), "stream");
+        if (device != info_.number)
+            throw Error(Status::bad_parameter, "stream: it is of device " + std::to_string(device) +
+                                                   ", the context is of device " +
+                                                   std::to_string(info_.number));
+        stream_ = wanted;
+    }
+    bool can_address(const void* memory) const override {
+        if (addresses_host_memory_ != 0) return true;
+        cudaPointerAttributes attributes{};
+        if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
+            cudaGetLastError();
+            return true;  // not known: the launch will tell
+        }
+        return attributes.type != cudaMemoryTypeUnregistered;
+    }
     void synchronize() override {
         activate();
         check(cudaStreamSynchronize(stream_), info_.name);
@@ -265,7 +287,9 @@ class RuntimeDevice final : public CudaDevice {
   private:
     DeviceInfo info_;
     cuda::DeviceTraits traits_;
-    cudaStream_t stream_ = nullptr;
+    int addresses_host_memory_ = 0;
+    cudaStream_t own_stream_ = nullptr;
+    cudaStream_t stream_ = nullptr;  // in use
     Scratch scratch_;
     mutable bool monitor_asked_ = false;
     mutable std::unique_ptr<HealthMonitor> monitor_;

@@ -12,6 +12,14 @@
 #include "convlens/error.h"
 
 namespace convlens {
+namespace cpu {
+class ThreadPool;
+}
+class Device;
+}  // namespace convlens
+
+#pragma GCC visibility push(default)
+namespace convlens {
 
 enum class Backend : std::uint8_t { cpu, cuda };
 const char* to_string(Backend backend) noexcept;
@@ -42,18 +50,18 @@ struct ContextOptions {
     int threads = 0;  // processor: threads in all, the caller's included; 0: one a core
     int nice = 0;     // processor: added to the pool threads' nice value (a window asks for 10)
     int device = 0;   // cuda: device number
+    // cuda: a cudaStream_t of the caller's on that device, which must outlive the context (cudaStreamLegacy
+    // and cudaStreamPerThread are accepted); null: a stream of the context's own
+    void* stream = nullptr;
 };
 
-namespace cpu {
-class ThreadPool;
-}
-class Device;
-
 // Work of a context is done in the order in which it was handed over. Any number of contexts may exist; no
-// two threads may use one context at the same time.
+// two threads may use one context at the same time. On CUDA a function that takes a context leaves its device
+// the calling thread's current one.
 class Context {
   public:
-    // Throws Error(not_supported) with the reason for a backend that is not built in or has no device.
+    // Throws Error(not_supported) with the reason for a backend that is not built in or has no device,
+    // Error(bad_parameter) for an unknown device or a stream of another one.
     explicit Context(const ContextOptions& options = {});
     ~Context();
     Context(const Context&) = delete;
@@ -68,11 +76,16 @@ class Context {
     // Waits until the work handed over so far is done (a no-op on the processor). Throws
     // Error(runtime_failure) when it failed.
     void synchronize();
-    // Clock, temperature and throttling; empty on the processor and where the driver does not say. Takes up to a
-    // millisecond.
+    // cuda: the stream in use (cudaStream_t), null on the processor. Later work goes to another one with
+    // set_stream (null: back to the context's own); the order between the two is the caller's. Throws
+    // Error(not_supported) on the processor, Error(bad_parameter) for a stream of another device.
+    void* stream() const noexcept;
+    void set_stream(void* stream);
+    // Clock, temperature and throttling; empty on the processor and where the driver does not say. Takes up
+    // to a millisecond.
     std::optional<DeviceHealth> health() const;
-    // A named range in the timeline of a profiler (NVTX) around the work that is handed over between the two; a
-    // no-op where no profiler looks.
+    // A named range in the timeline of a profiler (NVTX) around the work that is handed over between the two;
+    // a no-op where no profiler looks.
     void begin_range(const char* name);
     void end_range();
     // The threads of the processor: all kernels of the backend cpu, and on cuda what the processor does
@@ -163,3 +176,4 @@ class Recording {
 };
 
 }  // namespace convlens
+#pragma GCC visibility pop

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace convlens {
 
 enum class Status {
@@ -27,3 +28,4 @@ class Error : public std::runtime_error {
 };
 
 }  // namespace convlens
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 
 #include "convlens/context.h"
 
+#pragma GCC visibility push(default)
 namespace convlens {
 
 // Memory that another API has exported as an opaque file descriptor, of one buffer alone (a dedicated
@@ -90,3 +91,4 @@ struct MemoryState {
 MemoryState memory_state(const Context& context);
 
 }  // namespace convlens
+#pragma GCC visibility pop

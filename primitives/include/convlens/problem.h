@@ -12,6 +12,7 @@
 
 #include "convlens/tensor.h"
 
+#pragma GCC visibility push(default)
 namespace convlens {
 
 enum class ActivationKind : std::uint8_t {
@@ -227,3 +228,4 @@ const char* operation_name(const Problem& problem) noexcept;
 void check(const Problem& problem);
 
 }  // namespace convlens
+#pragma GCC visibility pop

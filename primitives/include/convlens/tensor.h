@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <string>
 
+#pragma GCC visibility push(default)
 namespace convlens {
 
 inline constexpr int max_rank = 8;
@@ -80,3 +81,4 @@ struct TensorDesc {
 void check_tensor(const TensorDesc& desc, const char* name, bool is_destination);
 
 }  // namespace convlens
+#pragma GCC visibility pop
