@@ -70,6 +70,19 @@ int device_number(const Context& context) {
     return context.device() == nullptr ? 0 : context.device()->info().number;
 }
 
+void check_context(const Context& context, const PlanInfo& info) {
+    if (context.backend() != info.backend)
+        throw Error(Status::bad_parameter, info.operation + ": the plan is for the backend " +
+                                               to_string(info.backend) + ", the context is of " +
+                                               to_string(context.backend()) +
+                                               "; make a plan with that context");
+    const int device = device_number(context);
+    if (device != info.device)
+        throw Error(Status::bad_parameter, info.operation + ": the plan is for device " +
+                                               std::to_string(info.device) + ", the context is of device " +
+                                               std::to_string(device) + "; make a plan with that context");
+}
+
 }  // namespace
 
 Plan::Plan(Problem problem, PlanInfo info) : problem_(std::move(problem)), info_(std::move(info)) {
@@ -128,30 +141,25 @@ Buffer pack_weights(Context& context, const Plan& plan, const void* weights) {
     if (info.weights_bytes == 0) return {};
     if (weights == nullptr) throw Error(Status::bad_parameter, "weights: null");
     Buffer packed(context, info.packed_bytes);
-    if (context.backend() == Backend::cpu) {
-        plan.pack_weights(weights, packed.data());
-        return packed;
-    }
+    pack_weights(context, plan, weights, packed.data());
+    return packed;
+}
+
+void pack_weights(Context& context, const Plan& plan, const void* weights, void* packed) {
+    const PlanInfo& info = plan.info();
+    check_context(context, info);
+    if (info.weights_bytes == 0) return;
+    if (context.backend() == Backend::cpu) return plan.pack_weights(weights, packed);
+    if (packed == nullptr) throw Error(Status::bad_parameter, "packed: null");
+    if (reinterpret_cast<std::uintptr_t>(packed) % 64 != 0)
+        throw Error(Status::bad_parameter, "packed: not 64-byte aligned");
     const AlignedBuffer host(info.packed_bytes);
     plan.pack_weights(weights, host.data());
-    context.upload(packed.data(), host.data(), host.bytes());
-    return packed;
+    context.upload(packed, host.data(), host.bytes());
 }
 
 void Plan::pack_impl(const void* weights, void* packed) const {
     std::copy_n(static_cast<const std::byte*>(weights), info_.packed_bytes, static_cast<std::byte*>(packed));
-}
-
-void Plan::check_context(const Context& context) const {
-    if (context.backend() != info_.backend)
-        throw Error(Status::bad_parameter, info_.operation + ": the plan is for the backend " +
-                                               to_string(info_.backend) + ", the context is of " +
-                                               to_string(context.backend()) + "; make a plan with that context");
-    const int device = device_number(context);
-    if (device != info_.device)
-        throw Error(Status::bad_parameter, info_.operation + ": the plan is for device " +
-                                               std::to_string(info_.device) + ", the context is of device " +
-                                               std::to_string(device) + "; make a plan with that context");
 }
 
 // Memory that the device can't address would be a fault that ends every later call of the process.
@@ -173,7 +181,7 @@ void Plan::check_memory(const Context& context, const ExecuteArgs& args) const {
 }
 
 void Plan::execute(Context& context, const ExecuteArgs& args) const {
-    check_context(context);
+    check_context(context, info_);
     const std::size_t count = source_ranges_.size();
     std::size_t least = count;
     while (least > 0 && source_is_absent(problem_, least - 1)) --least;
@@ -361,6 +369,18 @@ std::vector<Candidate> candidates(Context& context, const Problem& problem, bool
             return rows;
         },
         problem);
+}
+
+std::vector<Candidate> heuristic(Context& context, const Problem& problem, const PlanOptions& options) {
+    std::vector<Candidate> rows;
+    const auto list = candidates(context, problem);
+    for (const bool preferred : {true, false})
+        for (const Candidate& row : list)
+            if (row.applicable && row.preferred == preferred &&
+                is_admitted(problem, options.precision, row.error_class) &&
+                row.workspace_bytes <= options.workspace_limit)
+                rows.push_back(row);
+    return rows;
 }
 
 std::vector<std::string> algorithm_names(const Problem& problem, Backend backend) {

@@ -95,7 +95,6 @@ class Plan {
         bool in_place = false;  // may be the very memory of dst
     };
     void check_overlap(const ExecuteArgs& args) const;
-    void check_context(const Context& context) const;
     void check_memory(const Context& context, const ExecuteArgs& args) const;
     Problem problem_;
     PlanInfo info_;
@@ -104,8 +103,10 @@ class Plan {
 };
 
 // Packs plain weights (host memory) and brings them to where the context computes; of 0 bytes without
-// weights.
+// weights. Throws as Plan::pack_weights, and Error(bad_parameter) for a context that the plan is not for.
 Buffer pack_weights(Context& context, const Plan& plan, const void* weights);
+// The same into the caller's memory of the context's backend: info().packed_bytes, 64-byte aligned.
+void pack_weights(Context& context, const Plan& plan, const void* weights, void* packed);
 
 struct PlanOptions {
     std::string algorithm;  // empty: the list's choice
@@ -134,6 +135,10 @@ struct Candidate {
 // The whole list in its order: best first, the naive reference last.  Never throws for "not applicable".
 // with_peers: rows of other libraries come before it (asking a peer may take it a while).
 std::vector<Candidate> candidates(Context& context, const Problem& problem, bool with_peers = false);
+// The rows of the list that make_plan would take with these options (their `algorithm` is ignored), the one
+// that it takes first: those that are preferred at this size, then the others, in the list's order.  Nothing
+// runs.  May be empty.
+std::vector<Candidate> heuristic(Context& context, const Problem& problem, const PlanOptions& options = {});
 // All algorithm names that an operation has on a backend, in list order.
 std::vector<std::string> algorithm_names(const Problem& problem, Backend backend);
 // Those of them that `name` means: the row of that name, else the family whose rows begin with it
