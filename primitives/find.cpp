@@ -8,6 +8,7 @@
 
 #include "convlens/plan.h"
 #include "primitives/algorithm.h"
+#include "primitives/log.h"
 #include "primitives/split_mix.h"
 
 namespace convlens {
@@ -442,6 +443,7 @@ class Search {
 }  // namespace
 
 std::vector<Finding> find(Context& context, const Problem& problem, const FindOptions& options) {
+    const PlanLogPause quiet;
     return Search(context, problem, options).run();
 }
 

@@ -7,6 +7,7 @@
 #include "primitives/algorithm.h"
 #include "primitives/aligned_buffer.h"
 #include "primitives/device.h"
+#include "primitives/log.h"
 #include "primitives/peers/peers.h"
 
 namespace convlens {
@@ -43,6 +44,13 @@ const char* to_string(Precision precision) noexcept {
             return "bf16";
     }
     return "unknown";
+}
+
+bool is_admitted(const Problem& problem, Precision precision, ErrorClass error_class) {
+    const DataType type = std::visit([](const auto& p) { return p.dst.type; }, problem);
+    if (type == DataType::f16 && admits(Precision::fp16, error_class)) return true;
+    if (type == DataType::bf16 && admits(Precision::bf16, error_class)) return true;
+    return admits(precision, error_class);
 }
 
 bool admits(Precision precision, ErrorClass error_class) noexcept {
@@ -266,14 +274,6 @@ std::vector<const Algorithm<P>*> rows_meant(Backend backend, const std::string& 
     return rows;
 }
 
-// Tensors of a 16-bit type ask for no more than their own class.
-bool is_admitted(const Problem& problem, Precision precision, ErrorClass error_class) {
-    const DataType type = std::visit([](const auto& p) { return p.dst.type; }, problem);
-    if (type == DataType::f16 && admits(Precision::fp16, error_class)) return true;
-    if (type == DataType::bf16 && admits(Precision::bf16, error_class)) return true;
-    return admits(precision, error_class);
-}
-
 template <class P>
 std::unique_ptr<Plan> make_named(Context& context, const P& problem, const PlanOptions& options) {
     const auto rows = rows_meant<P>(context.backend(), options.algorithm);
@@ -331,7 +331,9 @@ std::unique_ptr<Plan> make_chosen(Context& context, const P& problem, const Plan
 
 }  // namespace
 
-std::unique_ptr<Plan> make_plan(Context& context, const Problem& problem, const PlanOptions& options) {
+namespace {
+
+std::unique_ptr<Plan> make_checked(Context& context, const Problem& problem, const PlanOptions& options) {
     check(problem);
     return std::visit(
         [&](const auto& p) {
@@ -339,6 +341,20 @@ std::unique_ptr<Plan> make_plan(Context& context, const Problem& problem, const 
                                              : make_named(context, p, options);
         },
         problem);
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> make_plan(Context& context, const Problem& problem, const PlanOptions& options) {
+    if (!plans_are_logged()) return make_checked(context, problem, options);
+    try {
+        auto plan = make_checked(context, problem, options);
+        log_plan(context, problem, options, plan.get(), "");
+        return plan;
+    } catch (const Error& error) {
+        log_plan(context, problem, options, nullptr, error.what());
+        throw;
+    }
 }
 
 std::vector<Candidate> candidates(Context& context, const Problem& problem, bool with_peers) {
