@@ -63,15 +63,6 @@ struct RowWriter {
     }
 };
 
-// Rows [begin, end) of one group's matrix; `image` is the group's first channel.
-void write_rows(const ConvolutionGeometry& g, const float* image, std::int64_t begin, std::int64_t end,
-                float* matrix) {
-    const RowWriter writer{g};
-    float* to = matrix + begin * filter_matrix_k(g);
-    OutputCell cell(g, begin);
-    for (std::int64_t row = begin; row < end; ++row, cell.next(g)) to = writer.row(image, cell, to);
-}
-
 void multiply_part(const ConvolutionGeometry& g, const ConvolutionOperands& operands, const float* matrix,
                    const GemmGrid::Part& part) {
     const std::int64_t outputs = g.outputs / g.groups;
@@ -108,6 +99,14 @@ void multiply_part(const ConvolutionGeometry& g, const ConvolutionOperands& oper
 
 }  // namespace
 
+void im2col_rows(const ConvolutionGeometry& g, const float* image, std::int64_t begin, std::int64_t end,
+                 float* matrix) {
+    const RowWriter writer{g};
+    float* to = matrix + begin * filter_matrix_k(g);
+    OutputCell cell(g, begin);
+    for (std::int64_t row = begin; row < end; ++row, cell.next(g)) to = writer.row(image, cell, to);
+}
+
 std::optional<std::size_t> im2col_gemm_workspace(const ConvolutionGeometry& g) {
     std::int64_t size = static_cast<std::int64_t>(sizeof(float));
     for (const std::int64_t factor :
@@ -131,8 +130,8 @@ void im2col_gemm(const ConvolutionGeometry& g, const ConvolutionOperands& operan
         const float* image = operands.src + n * g.src_strides[0];
         pool.parallel_for(row_parts, [&](std::int64_t part, int) {
             for (std::int64_t group = 0; group < g.groups; ++group)
-                write_rows(g, image + group * channels * g.src_strides[1], cells * part / row_parts,
-                           cells * (part + 1) / row_parts, matrix + group * cells * k);
+                im2col_rows(g, image + group * channels * g.src_strides[1], cells * part / row_parts,
+                            cells * (part + 1) / row_parts, matrix + group * cells * k);
         });
         ConvolutionOperands of_image = operands;
         of_image.dst += n * g.dst_strides[0];
