@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "convlens/plan.h"
 #include "primitives/algorithm.h"
 #include "primitives/log.h"
+#include "primitives/plan_cache.h"
 #include "primitives/split_mix.h"
 
 namespace convlens {
@@ -148,7 +150,8 @@ struct Runner {
     Buffer packed;
     Buffer workspace;
     std::vector<double> times, cold_times;
-    double warm = 0;  // milliseconds of a run, before the samples
+    std::unique_ptr<Recording> recording;  // of a sample's runs
+    double warm = 0;                       // milliseconds of a run, before the samples
     int repeats = 1;  // runs in one sample: a launch on a device costs more than a small kernel
     bool failed = false;
     bool is_peer = false;
@@ -160,7 +163,30 @@ struct Runner {
     }
     // Milliseconds of one run.
     double run(Context& context, Marks& marks, const Data& data) {
-        return run(context, marks, data, repeats) / repeats;
+        if (recording == nullptr) return run(context, marks, data, repeats) / repeats;
+        marks.set(0);
+        recording->run();
+        marks.set(1);
+        context.synchronize();
+        return marks.milliseconds(0, 1) / repeats;
+    }
+    void hand_over(Context& context, const Data& data, int times_over) {
+        for (int i = 0; i < times_over; ++i)
+            plan->execute(context, {.sources = data.sources,
+                                    .weights = packed.data(),
+                                    .dst = data.dst.data(),
+                                    .workspace = workspace.data(),
+                                    .workspace_bytes = workspace.bytes()});
+    }
+    // Rows that can't be recorded are handed over run by run.
+    void record(Context& context, const Data& data) {
+        try {
+            recording = std::make_unique<Recording>(context, [&] { hand_over(context, data, repeats); });
+            recording->run();  // the first run brings it to the device
+            context.synchronize();
+        } catch (const Error&) {
+            recording.reset();
+        }
     }
     // A pool of another library spins for a while after its work, on the cores that the next row needs.
     void rest(const Context& context) const {
@@ -170,12 +196,7 @@ struct Runner {
     // Milliseconds of some runs.
     double run(Context& context, Marks& marks, const Data& data, int times_over) {
         marks.set(0);
-        for (int i = 0; i < times_over; ++i)
-            plan->execute(context, {.sources = data.sources,
-                                    .weights = packed.data(),
-                                    .dst = data.dst.data(),
-                                    .workspace = workspace.data(),
-                                    .workspace_bytes = workspace.bytes()});
+        hand_over(context, data, times_over);
         marks.set(1);
         context.synchronize();
         return marks.milliseconds(0, 1);
@@ -287,7 +308,10 @@ class Search {
   public:
     Search(Context& context, const Problem& problem, const FindOptions& options)
         : context_(context), problem_(problem), options_(options), marks_(context, 2) {
+        const auto names = algorithm_names(problem, context.backend());
+        if (!names.empty()) reference_ = names.back();
         for (Candidate& candidate : candidates(context, problem, options.peers)) {
+            if (!is_wanted(candidate.algorithm)) continue;
             Finding finding;
             finding.candidate = std::move(candidate);
             rows_.push_back(std::move(finding));
@@ -322,6 +346,12 @@ class Search {
         context_.download(host_dst_.data(), data.dst.data(), data.dst.bytes());
         return host_dst_.data();
     }
+    bool is_wanted(const std::string& row) const {
+        return options_.algorithms.empty() ||
+               std::any_of(
+                   options_.algorithms.begin(), options_.algorithms.end(),
+                   [&](const std::string& name) { return row == name || row.starts_with(name + "_"); });
+    }
     bool cancelled() const { return options_.cancelled != nullptr && options_.cancelled(options_.user); }
     double spent() const { return milliseconds(Clock::now() - start_); }
 
@@ -345,7 +375,8 @@ class Search {
     }
 
     void compute_reference(const Data& data, std::vector<double>& reference) {
-        if (runners_.empty() || runners_.back().row + 1 != rows_.size() || cancelled()) return;
+        if (runners_.empty() || rows_[runners_.back().row].candidate.algorithm != reference_ || cancelled())
+            return;
         Runner& last = runners_.back();
         last.failed = !guarded(rows_[last.row], [&] {
             last.warm = last.run(context_, marks_, data);
@@ -378,6 +409,7 @@ class Search {
             constexpr double loading_ms = 200;  // above that the loading does not count
             if (runner.warm < loading_ms) runner.warm = runner.run(context_, marks_, data);
             runner.repeats = std::clamp(static_cast<int>(sample_ms / std::max(runner.warm, 1e-3)), 1, 64);
+            if (options_.recorded) runner.record(context_, data);
         });
     }
 
@@ -436,6 +468,7 @@ class Search {
     std::vector<std::byte> host_dst_;
     Buffer flush_;
     Clock::time_point start_ = Clock::now();
+    std::string reference_;  // the list's last row
     std::vector<Finding> rows_;
     std::vector<Runner> runners_;
 };
@@ -444,7 +477,11 @@ class Search {
 
 std::vector<Finding> find(Context& context, const Problem& problem, const FindOptions& options) {
     const PlanLogPause quiet;
-    return Search(context, problem, options).run();
+    std::vector<Finding> rows = Search(context, problem, options).run();
+    if (options.remember)
+        if (const std::string why_not = remember_rows(context, problem, rows); !why_not.empty())
+            std::fprintf(stderr, "convlens: what was measured was not remembered: %s\n", why_not.c_str());
+    return rows;
 }
 
 }  // namespace convlens

@@ -9,6 +9,7 @@
 #include "primitives/device.h"
 #include "primitives/log.h"
 #include "primitives/peers/peers.h"
+#include "primitives/plan_cache.h"
 
 namespace convlens {
 
@@ -250,9 +251,9 @@ PlanInfo base_info(const Problem& problem, const Context& context, const char* a
 
 template <class P>
 std::unique_ptr<Plan> make(const Algorithm<P>& algorithm, const P& problem, const Context& context) {
-    return algorithm.make(problem, context,
-                          base_info(problem, context, algorithm.name, algorithm.error_class,
-                                    algorithm.deterministic));
+    return algorithm.make(
+        problem, context,
+        base_info(problem, context, algorithm.name, algorithm.error_class, algorithm.deterministic));
 }
 
 // Whether a row is meant by a name: its own, or that of its family (all up to an underscore).
@@ -333,12 +334,28 @@ std::unique_ptr<Plan> make_chosen(Context& context, const P& problem, const Plan
 
 namespace {
 
+// Null where nothing was remembered that is right today.
+template <class P>
+std::unique_ptr<Plan> make_remembered(Context& context, const P& problem, const PlanOptions& options) {
+    for (const std::string& name : remembered_rows(context, problem))
+        for (const auto& algorithm : algorithms<P>(context.backend())) {
+            if (name != algorithm.name || !is_admitted(problem, options.precision, algorithm.error_class) ||
+                !algorithm.reject(problem, context).empty())
+                continue;
+            auto plan = make(algorithm, problem, context);
+            if (plan->info().workspace_bytes <= options.workspace_limit) return plan;
+        }
+    return nullptr;
+}
+
 std::unique_ptr<Plan> make_checked(Context& context, const Problem& problem, const PlanOptions& options) {
     check(problem);
     return std::visit(
         [&](const auto& p) {
-            return options.algorithm.empty() ? make_chosen(context, p, options)
-                                             : make_named(context, p, options);
+            if (!options.algorithm.empty()) return make_named(context, p, options);
+            if (options.cached)
+                if (auto plan = make_remembered(context, p, options)) return plan;
+            return make_chosen(context, p, options);
         },
         problem);
 }

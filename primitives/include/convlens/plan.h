@@ -112,6 +112,10 @@ struct PlanOptions {
     std::string algorithm;  // empty: the list's choice
     std::size_t workspace_limit = std::numeric_limits<std::size_t>::max();
     Precision precision = Precision::fp32;
+    // Without a name: the quickest row that find() has remembered for this very problem, device and version
+    // (FindOptions::remember), if it is still there, can do the problem, is admitted and keeps the limit;
+    // else the list's choice. Reads the user's cache file (docs/primitives.md) when it has changed.
+    bool cached = false;
 };
 
 // Checks the problem and takes the named algorithm, or else the first of the list that is applicable,
@@ -174,6 +178,14 @@ struct FindOptions {
     bool budget_of_samples = false;
     bool measure_error = true;
     bool peers = false;  // rows of other libraries too
+    // Only rows of these names or families; empty: all.
+    std::span<const std::string> algorithms;
+    // Samples are runs of a recording (a CUDA graph), which leaves out what handing over costs the processor.
+    // No effect on the processor.
+    bool recorded = false;
+    // Writes what was measured to the user's cache file, for PlanOptions::cached. Where that fails, one
+    // message on standard error says why.
+    bool remember = false;
     // A run that is not timed goes before each sample: threads are awake, the caches hold what the row left
     // there.
     bool warm = false;
