@@ -22,6 +22,7 @@ struct Case {
     std::int64_t lda_gap = 0, row_gap = 0, column_stride = 1;
     bool bias = false, residual = false, accumulate = false;
     Activation activation;
+    bool in_place = false;  // the residual lies in C
 };
 
 float* filled(GuardedBuffer& buffer, std::mt19937& generator) {
@@ -51,7 +52,8 @@ void check(const Case& t, std::mt19937& generator) {
     output.ldc = ldc;
     output.column_stride = t.column_stride;
     output.accumulate = t.accumulate;
-    if (t.accumulate) filled(c_memory, generator);
+    if (t.accumulate || t.in_place) filled(c_memory, generator);
+    if (t.in_place) residual = output.c;
     const std::vector<float> before(output.c, output.c + c_memory.bytes() / 4);
     GemmEpilogue epilogue;
     if (t.bias) epilogue.bias = bias;
@@ -70,7 +72,7 @@ void check(const Case& t, std::mt19937& generator) {
             for (std::int64_t k = 0; k < t.k; ++k) add(double(a[m * lda + k]) * b[n * t.k + k]);
             if (t.accumulate) add(before[at]);
             if (t.bias) add(bias[n]);
-            if (t.residual) add(residual[at]);
+            if (t.residual) add(t.in_place ? before[at] : residual[at]);
             if (t.activation.kind == ActivationKind::relu && sum < 0) sum = 0;
             if (t.activation.kind == ActivationKind::leaky_relu && sum < 0) sum *= t.activation.alpha;
             ASSERT_NEAR(output.c[at], sum, 6e-8 * (3 + std::sqrt(double(t.k))) * scale + 1e-30)
@@ -178,6 +180,21 @@ TEST(Gemm, LongSumsAndManyRows) {
     check({5, 33, 5000, 1, 1, 1, true, true, true, {ActivationKind::relu, 0, 0}}, generator);
     check({700, 20, 30}, generator);
     check({250, 70, 700}, generator);
+}
+
+// One chunk of k and several, columns side by side and apart, whole panels and rests.
+TEST(Gemm, ResidualMayLieInC) {
+    test::for_each_vector_target([](const std::string& target) {
+        SCOPED_TRACE(target);
+        std::mt19937 generator(5);
+        for (const std::int64_t k : {7, 2300, 6500})
+            for (const std::int64_t n : {5, 32, 45})
+                for (const std::int64_t stride : {1, 3}) {
+                    Case t{29, n, k, 1, 2, stride, true, true, false, {ActivationKind::leaky_relu, 0.25f, 0}};
+                    t.in_place = true;
+                    check(t, generator);
+                }
+    });
 }
 
 TEST(Gemm, RangesOfColumnsGiveTheSameBits) {

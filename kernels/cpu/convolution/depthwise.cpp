@@ -22,6 +22,9 @@ struct DepthwiseJob {
     const float* residual;
     const Activation& activation;
     float* dst;
+
+    // Then no output may be computed twice: the second time would add to the first.
+    bool in_place() const { return residual == dst; }
 };
 
 // Channels that one task walks through all its rows, so that their weights and rows stay in the first cache.
@@ -126,7 +129,8 @@ HWY_INLINE void blocks_of_row(D d, const DepthwiseJob& job, const RowTask& task,
     constexpr int count = (block - 1) * stride + width;
     const ConvolutionGeometry& g = job.g;
     const std::int64_t step = g.src_strides[4];
-    for (std::int64_t next = q_begin; next < g.dst[2]; next += block) {
+    const std::int64_t rest = job.in_place() ? (g.dst[2] - q_begin) % block : 0;
+    for (std::int64_t next = q_begin; next < g.dst[2] - rest; next += block) {
         // The last block overlaps the one before; its first outputs are computed twice, alike.
         const std::int64_t q = std::min(next, g.dst[2] - block);
         const std::int64_t left = q * stride - g.pads[2];
@@ -149,10 +153,10 @@ HWY_INLINE void blocks_of_row(D d, const DepthwiseJob& job, const RowTask& task,
 template <int width, int stride, class D>
 HWY_NOINLINE void unrolled_row(D d, const DepthwiseJob& job, const RowTask& task) {
     constexpr int block = HWY_TARGET == HWY_AVX3 && width == 3 ? 6 : 4;
-    if (job.g.dst[2] >= block)
-        blocks_of_row<width, stride, block>(d, job, task, 0);
-    else
-        blocks_of_row<width, stride, 1>(d, job, task, 0);
+    const std::int64_t length = job.g.dst[2], whole = job.in_place() ? length - length % block : length;
+    if (length >= block) blocks_of_row<width, stride, block>(d, job, task, 0);
+    if (length < block || whole < length)
+        blocks_of_row<width, stride, 1>(d, job, task, length < block ? 0 : whole);
 }
 
 // Any window, stride and dilation.
@@ -211,12 +215,19 @@ void channels_last_rows(const DepthwiseJob& job, std::int64_t n, std::int64_t be
         task.at = n * g.dst_strides[0] + p * g.dst_strides[3];
         task.begin = begin;
         task.end = end;
-        if (g.channels >= static_cast<std::int64_t>(hn::Lanes(full)))
+        const auto lanes = static_cast<std::int64_t>(hn::Lanes(full));
+        const std::int64_t vector = g.channels >= lanes ? lanes : g.channels >= 4 ? 4 : 1;
+        // The last vector overlaps the one before, unless that would add twice.
+        if (job.in_place()) task.end = begin + (end - begin) / vector * vector;
+        if (vector == lanes)
             any_row(full, job, task);
-        else if (g.channels >= 4)
+        else if (vector == 4)
             general_row(four, job, task);
         else
             general_row(one, job, task);
+        task.begin = task.end;
+        task.end = end;
+        if (task.begin < end) general_row(one, job, task);
     }
 }
 

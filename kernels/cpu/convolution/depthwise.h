@@ -18,7 +18,8 @@ std::size_t convolution_depthwise_packed_size(const ConvolutionGeometry& geometr
 // From K x 1 x window, packed.
 void convolution_depthwise_pack(const ConvolutionGeometry& geometry, const float* weights, float* packed);
 
-// Host memory; bias (K values) and residual (laid out as dst) may be null. dst overlaps no source.
+// Host memory; bias (K values) and residual (laid out as dst) may be null. dst overlaps no source, but
+// may be the residual.
 void convolution_depthwise(const ConvolutionGeometry& geometry, const float* src, const float* packed,
                            const float* bias, const float* residual, const Activation& activation, float* dst,
                            ThreadPool& pool);

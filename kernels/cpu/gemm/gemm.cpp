@@ -166,12 +166,12 @@ void finish_tile(const float* tile, std::int64_t rows, const std::int64_t* offse
             float* to = columns.c + offsets[i] + column * columns.stride;
             V x = hn::LoadU(d, tile + (i * columns.vectors + v) * lanes());
             if (columns.accumulate) x = hn::Add(x, load_columns(to, columns.stride, count));
+            if (columns.residual) {
+                const float* from = columns.residual + offsets[i] + column * columns.stride;
+                x = hn::Add(x, load_columns(from, columns.stride, count));
+            }
             if (columns.last) {
                 x = hn::Add(x, hn::LoadU(d, columns.bias + column));
-                if (columns.residual) {
-                    const float* from = columns.residual + offsets[i] + column * columns.stride;
-                    x = hn::Add(x, load_columns(from, columns.stride, count));
-                }
                 x = clamps ? clamp_vector(d, x, low, high) : activate_vector(d, columns.activation, x);
             }
             store_columns(x, to, columns.stride, count);
@@ -222,13 +222,16 @@ void gemm_rows_impl(const GemmRows& rows, std::int64_t n, const float* packed_b,
         columns.bias = bias;
         columns.stride = output.column_stride;
         columns.c = output.c + column * output.column_stride;
-        if (epilogue.residual) columns.residual = epilogue.residual + column * output.column_stride;
+        const float* residual =
+            epilogue.residual ? epilogue.residual + column * output.column_stride : nullptr;
         columns.activation = epilogue.activation;
         for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
             const std::int64_t begin = units * chunk / chunks;
             const std::int64_t end = units * (chunk + 1) / chunks;
             columns.accumulate = output.accumulate || chunk > 0;
             columns.last = chunk + 1 == chunks;
+            // The residual may lie in C, so it is read before C holds the first partial sum.
+            columns.residual = chunk == 0 ? residual : nullptr;
             const float* b = packed_b + column * k + begin * unit_k * columns.vectors * lanes();
             if (cut_inside)
                 multiply_panel(rows, 0, 1, begin, end - begin, b, columns);

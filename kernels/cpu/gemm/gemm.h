@@ -39,8 +39,9 @@ void gemm_pack_b(const GemmRightMatrix& b, std::int64_t n, float* packed);
 
 // Of whole rows of C: pointers are at column 0 of the product.
 struct GemmEpilogue {
-    const float* bias = nullptr;      // n values, or null
-    const float* residual = nullptr;  // added before the activation; element m n lies where C's lies from c
+    const float* bias = nullptr;  // n values, or null
+    // Added before the activation; element m n lies where C's lies from c. It may be C itself.
+    const float* residual = nullptr;
     Activation activation;
 };
 
