@@ -33,9 +33,12 @@ struct Algorithm {
 template <class P>
 std::span<const Algorithm<P>> algorithms(Backend backend);
 
-// Whether a row of this class may answer a request of this precision; tensors of a 16-bit type ask for no more
-// than their own class.
+// Whether a row of this class may answer a request of this precision; tensors of a 16-bit type ask for no
+// more than their own class.
 bool is_admitted(const Problem& problem, Precision precision, ErrorClass error_class);
+// What every plan of a row says before the row's own figures.
+PlanInfo base_info(const Problem& problem, const Context& context, const char* algorithm,
+                   ErrorClass error_class, bool deterministic);
 // Direct-equivalent operations and least traffic; algorithms replace executed_flops.
 Work direct_work(const Problem& problem);
 // Bytes of the plain weights (0 for operations without).

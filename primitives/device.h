@@ -14,6 +14,7 @@
 
 #include "convlens/context.h"
 #include "convlens/external.h"
+#include "kernels/common/layout.h"
 #include "primitives/algorithm.h"
 #include "primitives/map_statistics.h"
 
@@ -38,11 +39,12 @@ class Device {
     virtual void upload(void* dst, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* src, std::size_t bytes) = 0;
     virtual void fill(void* dst, unsigned char value, std::size_t bytes) = 0;
+    // data = factor * data; factor 0 writes zeros without reading. Floating-point types.
+    virtual void scale(const kernels::Layout& layout, float factor, void* data) = 0;
 
     virtual std::optional<DeviceHealth> health() const = 0;
     virtual void begin_range(const char* name) = 0;
     virtual void end_range() = 0;
-    // Elements of `base` (device memory) at these offsets, into host memory.
     // For each view the lowest and the highest mean of |x| over `channels`, on a grid of `grid` x `grid`
     // cells; lowest above highest where no mean is finite.
     struct View {
@@ -54,6 +56,7 @@ class Device {
         float lo = 0, hi = 0;
     };
     virtual void mean_ranges(std::span<const View> views, int grid, Range* out) = 0;
+    // Elements of `base` (device memory) at these offsets, into host memory.
     virtual void gather(const float* base, std::span<const std::int64_t> offsets, float* out) = 0;
 
     virtual std::unique_ptr<MapStatisticsTaker> make_map_statistics() = 0;

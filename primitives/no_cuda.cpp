@@ -30,5 +30,8 @@ CONVLENS_NO_ALGORITHMS(SoftmaxProblem)
 CONVLENS_NO_ALGORITHMS(LrnProblem)
 CONVLENS_NO_ALGORITHMS(ConcatProblem)
 CONVLENS_NO_ALGORITHMS(TransformProblem)
+CONVLENS_NO_ALGORITHMS(ConvolutionBwdDataProblem)
+CONVLENS_NO_ALGORITHMS(ConvolutionBwdFilterProblem)
+CONVLENS_NO_ALGORITHMS(ConvolutionBwdBiasProblem)
 
 }  // namespace convlens

@@ -10,6 +10,7 @@
 #include "primitives/log.h"
 #include "primitives/peers/peers.h"
 #include "primitives/plan_cache.h"
+#include "primitives/scale.h"
 
 namespace convlens {
 
@@ -115,6 +116,16 @@ Plan::Plan(Problem problem, PlanInfo info) : problem_(std::move(problem)), info_
         source_ranges_.push_back(desc ? range_of(*desc) : Range{});
         source_ranges_.back().in_place = desc && may_work_in_place(problem_) && *desc == dst;
     }
+    std::visit(
+        [&]<class P>(const P& p) {
+            if constexpr (std::is_same_v<P, ConvolutionProblem> ||
+                          std::is_same_v<P, ConvolutionBwdDataProblem>) {
+                weights_factor_ = p.alpha;
+                // Rows add to dst as it is, as if it were a residual.
+                if (p.beta != 0) dst_factor_ = p.beta;
+            }
+        },
+        problem_);
 }
 
 // Sure cases only: the same first element, or two dense tensors whose ranges meet.
@@ -142,7 +153,14 @@ void Plan::pack_weights(const void* weights, void* packed) const {
     if (packed == nullptr) throw Error(Status::bad_parameter, "packed: null");
     if (reinterpret_cast<std::uintptr_t>(packed) % 64 != 0)
         throw Error(Status::bad_parameter, "packed: not 64-byte aligned");
-    pack_impl(weights, packed);
+    if (weights_factor_ == 1) return pack_impl(weights, packed);
+    const TensorDesc& dst = std::visit([](const auto& p) -> const TensorDesc& { return p.dst; }, problem_);
+    const AlignedBuffer scaled(info_.weights_bytes);
+    std::copy_n(static_cast<const std::byte*>(weights), info_.weights_bytes, scaled.data());
+    scale_on_host(
+        TensorDesc::packed({static_cast<std::int64_t>(info_.weights_bytes / size_of(dst.type))}, dst.type),
+        weights_factor_, scaled.data());
+    pack_impl(scaled.data(), packed);
 }
 
 Buffer pack_weights(Context& context, const Plan& plan, const void* weights) {
@@ -210,7 +228,8 @@ void Plan::execute(Context& context, const ExecuteArgs& args) const {
     const bool nothing_to_do = std::visit([](const auto& p) { return p.dst.is_empty(); }, problem_);
     if (nothing_to_do) return;
     for (std::size_t i = 0; i < count; ++i)
-        if (args.sources[i] == nullptr && !source_is_absent(problem_, i))
+        if (args.sources[i] == nullptr && !source_is_absent(problem_, i) &&
+            !source_desc(problem_, i)->is_empty())
             throw Error(Status::bad_parameter,
                         info_.operation + ": source " + std::to_string(i) + " is null");
     if (args.dst == nullptr) throw Error(Status::bad_parameter, info_.operation + ": dst is null");
@@ -229,10 +248,11 @@ void Plan::execute(Context& context, const ExecuteArgs& args) const {
     }
     check_overlap(args);
     check_memory(context, args);
+    if (dst_factor_ != 1)
+        scale(context, std::visit([](const auto& p) -> const TensorDesc& { return p.dst; }, problem_),
+              dst_factor_, args.dst);
     execute_impl(context, args);
 }
-
-namespace {
 
 PlanInfo base_info(const Problem& problem, const Context& context, const char* algorithm,
                    ErrorClass error_class, bool deterministic) {
@@ -248,6 +268,8 @@ PlanInfo base_info(const Problem& problem, const Context& context, const char* a
     info.work = direct_work(problem);
     return info;
 }
+
+namespace {
 
 template <class P>
 std::unique_ptr<Plan> make(const Algorithm<P>& algorithm, const P& problem, const Context& context) {

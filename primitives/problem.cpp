@@ -62,7 +62,19 @@ double activation_flops(const ActivationDesc& activation) {
 struct WorkOf {
     Work operator()(const ConvolutionProblem& p) const {
         return {2.0 * product(p.dst.dims) * product(p.weights, 1), 0,
-                traffic(p.src) + weights(p.weights, p.src.type) + traffic(p.dst) * (p.has_residual ? 2 : 1)};
+                traffic(p.src) + weights(p.weights, p.src.type) +
+                    traffic(p.dst) * (p.has_residual || p.beta != 0 ? 2 : 1)};
+    }
+    Work operator()(const ConvolutionBwdDataProblem& p) const {
+        return {2.0 * product(p.src.dims) * product(p.weights, 1), 0,
+                traffic(p.src) + weights(p.weights, p.src.type) + traffic(p.dst) * (p.beta != 0 ? 2 : 1)};
+    }
+    Work operator()(const ConvolutionBwdFilterProblem& p) const {
+        return {2.0 * product(p.diff.dims) * product(p.dst.dims, 1), 0,
+                traffic(p.src) + traffic(p.diff) + traffic(p.dst) * (p.beta != 0 ? 2 : 1)};
+    }
+    Work operator()(const ConvolutionBwdBiasProblem& p) const {
+        return {product(p.src.dims), 0, traffic(p.src) + traffic(p.dst)};
     }
     Work operator()(const TransposedConvolutionProblem& p) const {
         return {2.0 * product(p.src.dims) * product(p.weights, 1), 0,
@@ -112,6 +124,9 @@ struct WorkOf {
 struct SourceDesc {
     std::size_t index;
     TensorDesc operator()(const ConvolutionProblem& p) const { return common(p); }
+    TensorDesc operator()(const ConvolutionBwdDataProblem& p) const { return p.src; }
+    TensorDesc operator()(const ConvolutionBwdFilterProblem& p) const { return index == 0 ? p.src : p.diff; }
+    TensorDesc operator()(const ConvolutionBwdBiasProblem& p) const { return p.src; }
     TensorDesc operator()(const TransposedConvolutionProblem& p) const {
         return index == 0 ? p.src : TensorDesc::packed({p.dst.dims[1]}, p.src.type);
     }
@@ -228,7 +243,10 @@ const char* operation_name(const Problem& problem) noexcept {
                                             "softmax",
                                             "lrn",
                                             "concat",
-                                            "transform"};
+                                            "transform",
+                                            "convolution_bwd_data",
+                                            "convolution_bwd_filter",
+                                            "convolution_bwd_bias"};
     static_assert(std::size(names) == std::variant_size_v<Problem>);
     return problem.valueless_by_exception() ? "nothing" : names[problem.index()];
 }
@@ -242,6 +260,8 @@ Work direct_work(const Problem& problem) {
 std::size_t weights_bytes(const Problem& problem) {
     if (const auto* p = std::get_if<ConvolutionProblem>(&problem))
         return static_cast<std::size_t>(p->weights.product()) * size_of(p->src.type);
+    if (const auto* p = std::get_if<ConvolutionBwdDataProblem>(&problem))
+        return static_cast<std::size_t>(p->weights.product()) * size_of(p->src.type);
     if (const auto* p = std::get_if<TransposedConvolutionProblem>(&problem))
         return static_cast<std::size_t>(p->weights.product()) * size_of(p->src.type);
     if (const auto* p = std::get_if<FullyConnectedProblem>(&problem))
@@ -252,6 +272,9 @@ std::size_t weights_bytes(const Problem& problem) {
 std::size_t source_count(const Problem& problem) {
     struct Count {
         std::size_t operator()(const ConvolutionProblem&) const { return 3; }
+        std::size_t operator()(const ConvolutionBwdDataProblem&) const { return 1; }
+        std::size_t operator()(const ConvolutionBwdFilterProblem&) const { return 2; }
+        std::size_t operator()(const ConvolutionBwdBiasProblem&) const { return 1; }
         std::size_t operator()(const TransposedConvolutionProblem&) const { return 2; }
         std::size_t operator()(const FullyConnectedProblem&) const { return 3; }
         std::size_t operator()(const PoolingProblem&) const { return 1; }

@@ -54,35 +54,47 @@ void check_values(const Dims& values, int rank, std::int64_t least, const char* 
                    std::to_string(longest));
 }
 
+// What the arguments of a problem call the input, the output and the window of the forward operation.
+struct Roles {
+    std::string input = "src", output = "dst", window = "weights";
+};
+
+void check_spatial_rank(const TensorDesc& desc, const std::string& name) {
+    if (desc.rank() < 3 || desc.rank() > 5)
+        refuse(name + ": rank " + std::to_string(desc.rank()) +
+               "; N C and one to three spatial axes are needed");
+}
+
 // Spatial axes 1 to 3, lengths at least 1, geometry in range. Returns the number of spatial axes.
 int check_window(const TensorDesc& src, const TensorDesc& dst, const Dims& size, const WindowDesc& window,
-                 const char* size_name) {
-    if (src.rank() < 3 || src.rank() > 5)
-        refuse("src: rank " + std::to_string(src.rank()) + "; N C and one to three spatial axes are needed");
+                 const Roles& roles) {
+    check_spatial_rank(src, roles.input);
     if (dst.rank() != src.rank())
-        refuse("dst: rank " + std::to_string(dst.rank()) + " must equal src's " + std::to_string(src.rank()));
+        refuse(roles.output + ": rank " + std::to_string(dst.rank()) + " must equal " + roles.input + "'s " +
+               std::to_string(src.rank()));
     const int spatial = src.rank() - 2;
-    check_values(size, spatial, 1, size_name);
+    check_values(size, spatial, 1, roles.window.c_str());
     check_values(window.pads_begin, spatial, 0, "pads_begin");
     check_values(window.pads_end, spatial, 0, "pads_end");
     check_values(window.strides, spatial, 1, "strides");
     check_values(window.dilations, spatial, 1, "dilations");
     for (int i = 0; i < spatial; ++i)
         if (src.dims[i + 2] < 1 || src.dims[i + 2] > longest)
-            refuse("src: length " + std::to_string(src.dims[i + 2]) + " of spatial axis " +
+            refuse(roles.input + ": length " + std::to_string(src.dims[i + 2]) + " of spatial axis " +
                    std::to_string(i) + " is not in 1 to " + std::to_string(longest));
     if (dst.dims[0] != src.dims[0])
-        refuse("dst: batch " + std::to_string(dst.dims[0]) + " must equal src's " +
-               std::to_string(src.dims[0]));
+        refuse(roles.output + ": batch " + std::to_string(dst.dims[0]) + " must equal " + roles.input +
+               "'s " + std::to_string(src.dims[0]));
     return spatial;
 }
 
-void check_output_size(const TensorDesc& dst, int axis, std::int64_t expected) {
+void check_output_size(const TensorDesc& dst, int axis, std::int64_t expected,
+                       const std::string& name = "dst") {
     if (expected < 1)
         refuse("window: spatial axis " + std::to_string(axis) +
                " leaves no output; the window is larger than the padded input");
     if (dst.dims[axis + 2] != expected)
-        refuse("dst: length " + std::to_string(dst.dims[axis + 2]) + " of spatial axis " +
+        refuse(name + ": length " + std::to_string(dst.dims[axis + 2]) + " of spatial axis " +
                std::to_string(axis) + " must be " + std::to_string(expected));
 }
 
@@ -100,46 +112,96 @@ void check_size(const Dims& dims, DataType type, const char* name) {
     }
 }
 
-void check_filter(const TensorDesc& src, const Dims& weights, std::int64_t groups) {
+void check_filter(const TensorDesc& src, const Dims& weights, std::int64_t groups, const Roles& roles = {}) {
     if (weights.rank() != src.rank())
-        refuse("weights: rank " + std::to_string(weights.rank()) + " must equal src's " +
-               std::to_string(src.rank()));
+        refuse(roles.window + ": rank " + std::to_string(weights.rank()) + " must equal " + roles.input +
+               "'s " + std::to_string(src.rank()));
     for (int i = 0; i < weights.rank(); ++i)
         if (weights[i] < 1)
-            refuse("weights: dim " + std::to_string(i) + " is " + std::to_string(weights[i]) +
+            refuse(roles.window + ": dim " + std::to_string(i) + " is " + std::to_string(weights[i]) +
                    "; it must be at least 1");
-    check_size(weights, src.type, "weights");
+    check_size(weights, src.type, roles.window.c_str());
     if (groups < 1) refuse("groups: " + std::to_string(groups) + " is below 1");
-    if (src.dims[1] < 1) refuse("src: " + std::to_string(src.dims[1]) + " channels; at least 1 is needed");
+    if (src.dims[1] < 1)
+        refuse(roles.input + ": " + std::to_string(src.dims[1]) + " channels; at least 1 is needed");
     if (src.dims[1] % groups != 0)
         refuse("groups: " + std::to_string(groups) + " does not divide the " + std::to_string(src.dims[1]) +
-               " channels of src");
+               " channels of " + roles.input);
+}
+
+// The shapes of a convolution in any direction: src, dst and filter are the forward operation's.
+void check_convolution(const TensorDesc& src, const Dims& weights, const TensorDesc& dst,
+                       const WindowDesc& window, std::int64_t groups, ConvolutionMode mode,
+                       const Roles& roles) {
+    if (weights.rank() < 2) refuse(roles.window + ": rank " + std::to_string(weights.rank()) + " is below 3");
+    const Dims size = spatial_part(weights);
+    const int spatial = check_window(src, dst, size, window, roles);
+    check_filter(src, weights, groups, roles);
+    if (weights[1] != src.dims[1] / groups)
+        refuse(roles.window + ": " + std::to_string(weights[1]) + " channels a group must be " +
+               std::to_string(src.dims[1] / groups) + " (" + roles.input + "'s channels / groups)");
+    if (weights[0] % groups != 0)
+        refuse("groups: " + std::to_string(groups) + " does not divide the " + std::to_string(weights[0]) +
+               " filters");
+    if (dst.dims[1] != weights[0])
+        refuse(roles.output + ": " + std::to_string(dst.dims[1]) + " channels must be " +
+               std::to_string(weights[0]) + ", the number of filters");
+    if (mode > ConvolutionMode::convolution)
+        refuse("mode: " + std::to_string(static_cast<int>(mode)) + " does not exist");
+    for (int i = 0; i < spatial; ++i)
+        check_output_size(dst, i,
+                          convolution_output_size(src.dims[i + 2], size[i], window.pads_begin[i],
+                                                  window.pads_end[i], window.strides[i], window.dilations[i]),
+                          roles.output);
+}
+
+void check_scales(float alpha, float beta) {
+    if (std::isnan(alpha)) refuse("alpha: it is not a number");
+    if (std::isnan(beta)) refuse("beta: it is not a number");
+}
+
+// A gradient of parameters has the type of the data, or f32.
+void check_gradient_type(const TensorDesc& src, const TensorDesc& dst) {
+    const bool narrow = src.type == DataType::f16 || src.type == DataType::bf16;
+    if (!(narrow && dst.type == DataType::f32)) check_same_type(src, dst);
 }
 
 void check_one(const ConvolutionProblem& p) {
     check_tensors(p.src, p.dst);
     check_same_type(p.src, p.dst);
-    if (p.weights.rank() < 2) refuse("weights: rank " + std::to_string(p.weights.rank()) + " is below 3");
-    const Dims size = spatial_part(p.weights);
-    const int spatial = check_window(p.src, p.dst, size, p.window, "weights");
-    check_filter(p.src, p.weights, p.groups);
-    if (p.weights[1] != p.src.dims[1] / p.groups)
-        refuse("weights: " + std::to_string(p.weights[1]) + " channels a group must be " +
-               std::to_string(p.src.dims[1] / p.groups) + " (src's channels / groups)");
-    if (p.weights[0] % p.groups != 0)
-        refuse("groups: " + std::to_string(p.groups) + " does not divide the " +
-               std::to_string(p.weights[0]) + " filters");
-    if (p.dst.dims[1] != p.weights[0])
-        refuse("dst: " + std::to_string(p.dst.dims[1]) + " channels must be " + std::to_string(p.weights[0]) +
-               ", the number of filters");
-    if (p.mode > ConvolutionMode::convolution)
-        refuse("mode: " + std::to_string(static_cast<int>(p.mode)) + " does not exist");
-    for (int i = 0; i < spatial; ++i)
-        check_output_size(
-            p.dst, i,
-            convolution_output_size(p.src.dims[i + 2], size[i], p.window.pads_begin[i], p.window.pads_end[i],
-                                    p.window.strides[i], p.window.dilations[i]));
+    check_convolution(p.src, p.weights, p.dst, p.window, p.groups, p.mode, {});
     check_activation(p.activation);
+    check_scales(p.alpha, p.beta);
+    if (p.has_residual && p.beta != 0) refuse("beta: it must be 0 where there is a residual");
+}
+
+void check_one(const ConvolutionBwdDataProblem& p) {
+    check_tensors(p.src, p.dst);
+    check_same_type(p.src, p.dst);
+    check_convolution(p.dst, p.weights, p.src, p.window, p.groups, p.mode, {"dst", "src", "weights"});
+    check_scales(p.alpha, p.beta);
+}
+
+void check_one(const ConvolutionBwdFilterProblem& p) {
+    check_tensors(p.src, p.dst);
+    check_type(p.diff.type, "diff");
+    check_tensor(p.diff, "diff", false);
+    if (p.diff.type != p.src.type)
+        refuse(std::string("diff: type ") + to_string(p.diff.type) + " differs from src's " +
+               to_string(p.src.type));
+    check_gradient_type(p.src, p.dst);
+    check_convolution(p.src, p.dst.dims, p.diff, p.window, p.groups, p.mode, {"src", "diff", "dst"});
+    check_scales(p.alpha, p.beta);
+}
+
+void check_one(const ConvolutionBwdBiasProblem& p) {
+    check_tensors(p.src, p.dst);
+    check_gradient_type(p.src, p.dst);
+    check_spatial_rank(p.src, "src");
+    if (p.dst.rank() != 1 || p.dst.dims[0] != p.src.dims[1])
+        refuse("dst: dims " + p.dst.dims.text() + " must be " + std::to_string(p.src.dims[1]) +
+               ", the channels of src");
+    check_scales(p.alpha, p.beta);
 }
 
 void check_one(const TransposedConvolutionProblem& p) {
@@ -147,7 +209,7 @@ void check_one(const TransposedConvolutionProblem& p) {
     check_same_type(p.src, p.dst);
     if (p.weights.rank() < 2) refuse("weights: rank " + std::to_string(p.weights.rank()) + " is below 3");
     const Dims size = spatial_part(p.weights);
-    const int spatial = check_window(p.src, p.dst, size, p.window, "weights");
+    const int spatial = check_window(p.src, p.dst, size, p.window, Roles{});
     check_filter(p.src, p.weights, p.groups);
     if (p.weights[0] != p.src.dims[1])
         refuse("weights: dim 0 is " + std::to_string(p.weights[0]) + "; it must be src's " +
@@ -188,7 +250,7 @@ void check_one(const PoolingProblem& p) {
     check_same_type(p.src, p.dst);
     if (p.kind > PoolingKind::average_exclude_pad)
         refuse("kind: " + std::to_string(static_cast<int>(p.kind)) + " does not exist");
-    const int spatial = check_window(p.src, p.dst, p.size, p.window, "size");
+    const int spatial = check_window(p.src, p.dst, p.size, p.window, {.window = "size"});
     if (p.dst.dims[1] != p.src.dims[1])
         refuse("dst: " + std::to_string(p.dst.dims[1]) + " channels must equal src's " +
                std::to_string(p.src.dims[1]));

@@ -72,6 +72,9 @@ std::string category_of(const Problem& problem) {
             return p.groups > 1 && p.groups == p.src.dims[1] ? "depthwise" : "convolution";
         }
         std::string operator()(const TransposedConvolutionProblem&) const { return "convolution"; }
+        std::string operator()(const ConvolutionBwdDataProblem&) const { return "convolution"; }
+        std::string operator()(const ConvolutionBwdFilterProblem&) const { return "convolution"; }
+        std::string operator()(const ConvolutionBwdBiasProblem&) const { return "convolution"; }
         std::string operator()(const FullyConnectedProblem&) const { return "fully_connected"; }
         std::string operator()(const PoolingProblem&) const { return "pooling"; }
         std::string operator()(const ActivationProblem&) const { return "activation"; }
@@ -106,6 +109,17 @@ std::string summary_of(const Operation& operation) {
             append(text, activation_text(p.activation));
             return text;
         }
+        std::string operator()(const ConvolutionBwdDataProblem& p) const {
+            Dims size;
+            for (int i = 2; i < p.weights.rank(); ++i) size.push_back(p.weights[i]);
+            return window_text(size, p.window) + ", data gradient";
+        }
+        std::string operator()(const ConvolutionBwdFilterProblem& p) const {
+            Dims size;
+            for (int i = 2; i < p.dst.rank(); ++i) size.push_back(p.dst.dims[i]);
+            return window_text(size, p.window) + ", filter gradient";
+        }
+        std::string operator()(const ConvolutionBwdBiasProblem&) const { return "bias gradient"; }
         std::string operator()(const FullyConnectedProblem& p) const {
             std::string text = std::to_string(p.src.dims[1]) + " to " + std::to_string(p.outputs);
             if (p.has_residual) append(text, "+ residual");

@@ -27,7 +27,18 @@ class ConvolutionPlan : public CudaPlan {
           src_offset_(problem.src.offset),
           dst_offset_(problem.dst.offset),
           has_bias_(problem.has_bias),
-          has_residual_(problem.has_residual) {}
+          has_residual_(problem.has_residual),
+          accumulates_(problem.beta != 0),
+          of_problem_{problem.alpha, problem.beta != 0 ? problem.beta : 1} {}
+
+    // What a kernel multiplies its sums and its residual by: 1, unless the row applies the scales itself.
+    struct Scales {
+        float alpha = 1, residual = 1;
+    };
+    void apply_scales() {
+        Plan::apply_scales();
+        scales_ = of_problem_;
+    }
 
     // T: the element type (16-bit types: std::uint16_t).
     template <class T>
@@ -35,7 +46,7 @@ class ConvolutionPlan : public CudaPlan {
         const T* src;
         const void* weights;  // as packed
         const T* bias;        // null: none
-        const T* residual;    // null: none; laid out as dst
+        const T* residual;    // null: none; laid out as dst, and dst itself where the result is added to it
         T* dst;
     };
     template <class T = float>
@@ -43,14 +54,20 @@ class ConvolutionPlan : public CudaPlan {
         const auto typed = [](const void* p) { return static_cast<const T*>(p); };
         return {typed(args.sources[0]) + src_offset_, args.weights,
                 has_bias_ ? typed(args.sources[1]) : nullptr,
-                has_residual_ ? typed(args.sources[2]) + dst_offset_ : nullptr,
+                has_residual_  ? typed(args.sources[2]) + dst_offset_
+                : accumulates_ ? typed(args.dst) + dst_offset_
+                               : nullptr,
                 static_cast<T*>(args.dst) + dst_offset_};
     }
 
     kernels::ConvolutionGeometry geometry_;
     kernels::Activation activation_;
     std::int64_t src_offset_, dst_offset_;
-    bool has_bias_, has_residual_;
+    bool has_bias_, has_residual_, accumulates_;
+    Scales scales_;
+
+  private:
+    Scales of_problem_;
 };
 
 }  // namespace convlens::cuda_rows

@@ -6,23 +6,13 @@
 namespace convlens::cuda_rows::convolution {
 namespace {
 
-std::string reject(const ConvolutionProblem& problem, const Context&) {
-    switch (problem.dst.type) {
-        case DataType::f32:
-        case DataType::f64:
-        case DataType::f16:
-        case DataType::bf16:
-            return {};
-        default:
-            return std::string("only floating-point types are supported, not ") + to_string(problem.dst.type);
-    }
-}
-
 class DirectPlan final : public ConvolutionPlan {
   public:
     DirectPlan(const ConvolutionProblem& problem, PlanInfo info)
         : ConvolutionPlan(problem, std::move(info)),
-          type_(static_cast<kernels::ElementType>(problem.dst.type)) {}
+          type_(static_cast<kernels::ElementType>(problem.dst.type)) {
+        apply_scales();
+    }
 
   private:
     void launch(cuda::Stream stream, const ExecuteArgs& args) const override {
@@ -34,9 +24,11 @@ class DirectPlan final : public ConvolutionPlan {
         p.src_offset = src_offset_;
         p.weights = args.weights;
         p.bias = has_bias_ ? args.sources[1] : nullptr;
-        p.residual = has_residual_ ? args.sources[2] : nullptr;
+        p.residual = has_residual_ ? args.sources[2] : accumulates_ ? args.dst : nullptr;
         p.dst = args.dst;
         p.dst_offset = dst_offset_;
+        p.alpha = scales_.alpha;
+        p.beta = scales_.residual;
         cuda::convolution_direct(p, stream);
     }
     kernels::ElementType type_;
@@ -48,6 +40,13 @@ std::unique_ptr<Plan> make(const ConvolutionProblem& problem, const Context&, Pl
 
 }  // namespace
 
-Row direct() { return {"direct", ErrorClass::exact_order, true, reject, always<ConvolutionProblem>, make}; }
+Row direct() {
+    return {"direct",
+            ErrorClass::exact_order,
+            true,
+            reject_unless_floating_point<ConvolutionProblem>,
+            always<ConvolutionProblem>,
+            make};
+}
 
 }  // namespace convlens::cuda_rows::convolution

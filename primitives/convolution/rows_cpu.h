@@ -6,6 +6,7 @@
 namespace convlens::convolution_rows {
 
 using Row = Algorithm<ConvolutionProblem>;
+using BwdFilterRow = Algorithm<ConvolutionBwdFilterProblem>;
 
 Row depthwise();
 Row pointwise();
@@ -15,5 +16,7 @@ Row im2col_gemm();
 Row winograd_2x2();
 Row winograd_4x4();
 Row direct();
+
+BwdFilterRow bwd_filter_direct();
 
 }  // namespace convlens::convolution_rows

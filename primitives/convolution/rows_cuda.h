@@ -6,6 +6,7 @@
 namespace convlens::cuda_rows::convolution {
 
 using Row = Algorithm<ConvolutionProblem>;
+using BwdFilterRow = Algorithm<ConvolutionBwdFilterProblem>;
 
 Row depthwise();
 Row pointwise();
@@ -26,5 +27,7 @@ Row implicit_precomp_gemm();
 Row implicit_gemm();
 Row im2col_gemm();
 Row direct();
+
+BwdFilterRow bwd_filter_direct();
 
 }  // namespace convlens::cuda_rows::convolution

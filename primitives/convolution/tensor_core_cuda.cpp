@@ -20,7 +20,9 @@ std::string reject(const ConvolutionProblem& problem, const Context& context) {
 class MmaPlan final : public ConvolutionPlan {
   public:
     MmaPlan(const ConvolutionProblem& problem, PlanInfo info, const cuda::MmaConvolution& params)
-        : ConvolutionPlan(problem, std::move(info)), params_(params) {}
+        : ConvolutionPlan(problem, std::move(info)), params_(params) {
+        apply_scales();
+    }
 
   private:
     void pack_impl(const void* weights, void* packed) const override {
@@ -29,7 +31,8 @@ class MmaPlan final : public ConvolutionPlan {
     template <class T>
     void launch_typed(cuda::Stream stream, const ExecuteArgs& args) const {
         const auto t = tensors<T>(args);
-        const cuda::TensorCoreOperands operands{t.src, t.weights, t.bias, t.residual, t.dst, activation_};
+        const cuda::TensorCoreOperands operands{t.src, t.weights,   t.bias,        t.residual,
+                                                t.dst, activation_, scales_.alpha, scales_.residual};
         cuda::mma_convolution(params_, operands, args.workspace, stream);
     }
     void launch(cuda::Stream stream, const ExecuteArgs& args) const override {

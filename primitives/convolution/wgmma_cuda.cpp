@@ -23,7 +23,9 @@ std::string reject(const ConvolutionProblem& problem, const Context& context) {
 class WgmmaPlan final : public ConvolutionPlan {
   public:
     WgmmaPlan(const ConvolutionProblem& problem, PlanInfo info, const cuda::WgmmaConvolution& params)
-        : ConvolutionPlan(problem, std::move(info)), params_(params) {}
+        : ConvolutionPlan(problem, std::move(info)), params_(params) {
+        apply_scales();
+    }
 
   private:
     void pack_impl(const void* weights, void* packed) const override {
@@ -32,7 +34,8 @@ class WgmmaPlan final : public ConvolutionPlan {
     template <class T>
     void launch_typed(cuda::Stream stream, const ExecuteArgs& args) const {
         const auto t = tensors<T>(args);
-        const cuda::TensorCoreOperands operands{t.src, t.weights, t.bias, t.residual, t.dst, activation_};
+        const cuda::TensorCoreOperands operands{t.src, t.weights,   t.bias,        t.residual,
+                                                t.dst, activation_, scales_.alpha, scales_.residual};
         if (const char* failure = cuda::wgmma_convolution(params_, operands, args.workspace, stream))
             throw Error(Status::runtime_failure, info().operation + " by " + info().algorithm + ": " +
                                                      failure + "; take another algorithm");

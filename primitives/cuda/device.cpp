@@ -1,6 +1,7 @@
 #include "primitives/cuda/device.h"
 #include "kernels/cuda/gather/gather.h"
 #include "kernels/cuda/gather/mean_range.h"
+#include "kernels/cuda/transform/scale.h"
 #include "primitives/cuda/nvml.h"
 
 #include <cuda_runtime_api.h>
@@ -218,6 +219,14 @@ class RuntimeDevice final : public CudaDevice {
     void fill(void* dst, unsigned char value, std::size_t bytes) override {
         activate();
         check(cudaMemsetAsync(dst, value, bytes, stream_), "clearing memory of the device");
+    }
+
+    void scale(const kernels::Layout& layout, float factor, void* data) override {
+        activate();
+        cuda::scale(layout, factor, data, stream_);
+        if (const char* error = cuda::take_launch_error())
+            throw Error(Status::runtime_failure,
+                        std::string("scaling a tensor: the device refused the launch: ") + error);
     }
 
     std::optional<DeviceHealth> health() const override {

@@ -93,6 +93,39 @@ Dims window_output(const Dims& src, const Dims& size, const WindowDesc& w, std::
     return out;
 }
 
+ConvolutionProblem random_convolution(Dice& dice, const TensorDesc& src, int spatial) {
+    const Dims& dims = src.dims;
+    const auto dim = [&](int axis) { return axis < dims.rank() ? dims[axis] : 1; };
+    ConvolutionProblem p;
+    p.src = src;
+    p.groups = dice.one_in(3) && dim(1) > 0 ? dim(1) : dice.one_in(20) ? dice.hostile() : 1;
+    std::int64_t outputs = 0;
+    if (__builtin_mul_overflow(p.groups, 1 + dice.below(3), &outputs)) outputs = 1;
+    p.weights = Dims{outputs, p.groups > 0 ? dim(1) / p.groups : 1};
+    Dims size = dice.values(spatial, 1, 3);
+    for (int i = 0; i < std::min(size.rank(), 6); ++i) p.weights.push_back(size[i]);
+    p.window = window_of(dice, spatial);
+    p.dst = dice.desc(window_output(dims, size, p.window, outputs, 0, false));
+    p.mode = static_cast<ConvolutionMode>(dice.below(2));
+    p.has_bias = dice.one_in(2);
+    p.has_residual = dice.one_in(3);
+    p.activation = dice.activation();
+    return p;
+}
+
+// A direction of the convolution p.
+Problem gradient_of(Dice& dice, const ConvolutionProblem& p, std::uint64_t direction) {
+    const auto factor = [&] { return dice.one_in(3) ? 1.0f : dice.one_in(2) ? 0.0f : dice.real(); };
+    if (direction == 0)
+        return ConvolutionBwdDataProblem{p.dst,    p.weights, p.src,    p.window,
+                                         p.groups, p.mode,    factor(), factor()};
+    if (direction == 1)
+        return ConvolutionBwdFilterProblem{
+            p.src, p.dst, dice.desc(p.weights), p.window, p.groups, p.mode, factor(), factor()};
+    return ConvolutionBwdBiasProblem{p.dst, dice.desc({dice.one_in(20) ? dice.length() : p.weights[0]}),
+                                     factor(), factor()};
+}
+
 Problem random_problem(Dice& dice) {
     const int spatial = 1 + static_cast<int>(dice.below(3));
     const int rank = dice.one_in(10) ? static_cast<int>(dice.below(9)) : spatial + 2;
@@ -100,22 +133,16 @@ Problem random_problem(Dice& dice) {
     const TensorDesc src = dice.desc(dims);
     const auto same = [&] { return dice.desc(dice.one_in(20) ? dice.lengths(rank) : dims); };
     const auto dim = [&](int axis) { return axis < dims.rank() ? dims[axis] : 1; };
-    switch (dice.below(11)) {
+    switch (const auto operation = dice.below(14)) {
+        case 11:
+        case 12:
+        case 13:
+            return gradient_of(dice, random_convolution(dice, src, spatial),
+                               static_cast<std::uint64_t>(operation - 11));
         case 0: {
-            ConvolutionProblem p;
-            p.src = src;
-            p.groups = dice.one_in(3) && dim(1) > 0 ? dim(1) : dice.one_in(20) ? dice.hostile() : 1;
-            std::int64_t outputs = 0;
-            if (__builtin_mul_overflow(p.groups, 1 + dice.below(3), &outputs)) outputs = 1;
-            p.weights = Dims{outputs, p.groups > 0 ? dim(1) / p.groups : 1};
-            Dims size = dice.values(spatial, 1, 3);
-            for (int i = 0; i < std::min(size.rank(), 6); ++i) p.weights.push_back(size[i]);
-            p.window = window_of(dice, spatial);
-            p.dst = dice.desc(window_output(dims, size, p.window, outputs, 0, false));
-            p.mode = static_cast<ConvolutionMode>(dice.below(2));
-            p.has_bias = dice.one_in(2);
-            p.has_residual = dice.one_in(3);
-            p.activation = dice.activation();
+            ConvolutionProblem p = random_convolution(dice, src, spatial);
+            if (dice.one_in(3)) p.alpha = dice.real();
+            if (dice.one_in(3) && !p.has_residual) p.beta = dice.real();
             return p;
         }
         case 1: {
@@ -242,6 +269,9 @@ std::vector<TensorDesc> sources_of(const Problem& problem) {
             return is_unary(p.kind) ? List{p.a} : List{p.a, p.b};
         }
         List operator()(const ConcatProblem& p) const { return p.srcs; }
+        List operator()(const ConvolutionBwdDataProblem& p) const { return {p.src}; }
+        List operator()(const ConvolutionBwdFilterProblem& p) const { return {p.src, p.diff}; }
+        List operator()(const ConvolutionBwdBiasProblem& p) const { return {p.src}; }
         List operator()(const PoolingProblem& p) const { return {p.src}; }
         List operator()(const ActivationProblem& p) const { return {p.src}; }
         List operator()(const SoftmaxProblem& p) const { return {p.src}; }

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 namespace convlens::test {
@@ -14,7 +15,7 @@ class GuardedBuffer {
         : bytes_(bytes), storage_(bytes + shift + 2 * guard + 64, pattern) {
         const auto address = reinterpret_cast<std::uintptr_t>(storage_.data()) + guard;
         begin_ = (address + 63) / 64 * 64 - reinterpret_cast<std::uintptr_t>(storage_.data()) + shift;
-        std::memset(storage_.data() + begin_, fill, bytes);
+        for (unsigned char& byte : std::span(storage_).subspan(begin_, bytes)) byte = fill;
     }
     void* data() { return storage_.data() + begin_; }
     template <class T>

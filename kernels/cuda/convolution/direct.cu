@@ -53,8 +53,9 @@ __global__ void __launch_bounds__(block_threads) direct_kernel(const Convolution
                     }
         const std::int64_t at = p.dst_offset + n * g.dst_strides[0] + k * g.dst_strides[1] +
                                 d * g.dst_strides[2] + h * g.dst_strides[3] + w * g.dst_strides[4];
+        sum *= static_cast<Sum>(p.alpha);
         if (p.bias) sum += load_float(static_cast<const T*>(p.bias)[k]);
-        if (p.residual) sum += load_float(static_cast<const T*>(p.residual)[at]);
+        if (p.residual) sum += static_cast<Sum>(p.beta) * load_float(static_cast<const T*>(p.residual)[at]);
         static_cast<T*>(p.dst)[at] = store_float<T>(activate(p.activation, sum));
     }
 }

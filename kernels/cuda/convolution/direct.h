@@ -21,6 +21,7 @@ struct ConvolutionDirect {
     void* dst = nullptr;
     std::int64_t src_offset = 0;  // elements
     std::int64_t dst_offset = 0;  // of residual too
+    float alpha = 1, beta = 1;    // of the sum and of the residual
 };
 
 void convolution_direct(const ConvolutionDirect& params, Stream stream);

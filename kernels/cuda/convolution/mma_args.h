@@ -39,6 +39,7 @@ struct Epilogue {
     std::int32_t dst_d, dst_h, dst_w;
     bool wide;  // 4 outputs may be stored at once
     Activation activation;
+    float alpha, beta;  // of the sum and of the residual
 };
 
 inline bool is_aligned(const void* pointer, std::int64_t bytes) {
@@ -62,6 +63,7 @@ inline Epilogue epilogue_of(const ConvolutionGeometry& g, ElementType type,
     const std::int64_t strides[] = {s[0], s[2], s[3], s[4]};
     for (int i = 0; i < 4; ++i) e.wide = e.wide && (lengths[i] == 1 || strides[i] % 4 == 0);
     e.activation = operands.activation;
+    e.alpha = operands.alpha, e.beta = operands.beta;
     return e;
 }
 

@@ -59,6 +59,7 @@ struct TensorCoreOperands {
     const void* residual = nullptr;  // laid out as dst, or null
     void* dst = nullptr;
     Activation activation;
+    float alpha = 1, beta = 1;  // of the sum and of the residual
 };
 void mma_convolution(const MmaConvolution& params, const TensorCoreOperands& operands, void* workspace,
                      Stream stream);

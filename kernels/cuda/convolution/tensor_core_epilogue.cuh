@@ -38,11 +38,18 @@ __device__ __forceinline__ std::int64_t dst_offset_of(const Epilogue& e, const C
     return cell.n * e.stride_n + cell.d * e.stride_d + cell.h * e.stride_h + cell.w * e.stride_w;
 }
 
-// `at` is the element of output k in dst.
+// A sum before the activation; `at` is the element of output k in dst.
+template <class T>
+__device__ __forceinline__ float value_of(const Epilogue& e, std::int64_t at, std::int64_t k, float sum) {
+    float value = e.alpha * sum;
+    if (e.bias != nullptr) value += load_float(static_cast<const T*>(e.bias)[k]);
+    if (e.residual != nullptr) value += e.beta * load_float(static_cast<const T*>(e.residual)[at]);
+    return value;
+}
+
 template <class T>
 __device__ __forceinline__ void finish(const Epilogue& e, std::int64_t at, std::int64_t k, float value) {
-    if (e.bias != nullptr) value += load_float(static_cast<const T*>(e.bias)[k]);
-    if (e.residual != nullptr) value += load_float(static_cast<const T*>(e.residual)[at]);
+    value = value_of<T>(e, at, k, value);
     static_cast<T*>(e.dst)[at] = store_float<T>(activate(e.activation, value));
 }
 
@@ -58,7 +65,7 @@ __device__ __forceinline__ void add_residual(const Epilogue& e, std::int64_t at,
     if (e.residual == nullptr) return;
     const Four<T> more = *reinterpret_cast<const Four<T>*>(static_cast<const T*>(e.residual) + at);
 #pragma unroll
-    for (int j = 0; j < 4; ++j) values[j] += load_float(more.at[j]);
+    for (int j = 0; j < 4; ++j) values[j] += e.beta * load_float(more.at[j]);
 }
 
 template <class T>
@@ -86,8 +93,8 @@ __device__ __forceinline__ void write_wide_tile(const Epilogue& e, const float* 
         for (int j = 0; j < 4; ++j) bias[j] = load_float(static_cast<const T*>(e.bias)[k + j]);
     const auto values_of = [&](int row, float(&values)[4]) {
         const float4 x = *reinterpret_cast<const float4*>(sums + row * pitch + column);
-        values[0] = x.x + bias[0], values[1] = x.y + bias[1], values[2] = x.z + bias[2],
-        values[3] = x.w + bias[3];
+        values[0] = e.alpha * x.x + bias[0], values[1] = e.alpha * x.y + bias[1];
+        values[2] = e.alpha * x.z + bias[2], values[3] = e.alpha * x.w + bias[3];
         add_residual<T>(e, offsets[row] + k, values);
     };
     if (is_clamp(e.activation)) {
@@ -126,11 +133,8 @@ __device__ __forceinline__ void write_tile_by_cells(const Epilogue& e, const flo
     static_assert(Threads % Rows == 0);
     const int row = thread % Rows;
     if (offsets[row] < 0) return;
-    const auto value_of = [&](int column, std::int64_t at) {
-        float value = sums[row * pitch + column];
-        if (e.bias != nullptr) value += load_float(static_cast<const T*>(e.bias)[first + column]);
-        if (e.residual != nullptr) value += load_float(static_cast<const T*>(e.residual)[at]);
-        return value;
+    const auto value_at = [&](int column, std::int64_t at) {
+        return value_of<T>(e, at, first + column, sums[row * pitch + column]);
     };
     T* dst = static_cast<T*>(e.dst);
     if (is_clamp(e.activation)) {
@@ -138,14 +142,14 @@ __device__ __forceinline__ void write_tile_by_cells(const Epilogue& e, const flo
 #pragma unroll 4
         for (int column = thread / Rows; column < columns; column += Threads / Rows) {
             const std::int64_t at = offsets[row] + (first + column) * e.stride_k;
-            dst[at] = store_float<T>(clamp_value(value_of(column, at), low, high));
+            dst[at] = store_float<T>(clamp_value(value_at(column, at), low, high));
         }
         return;
     }
 #pragma unroll 1
     for (int column = thread / Rows; column < columns; column += Threads / Rows) {
         const std::int64_t at = offsets[row] + (first + column) * e.stride_k;
-        dst[at] = store_float<T>(activate_smooth(e.activation, value_of(column, at)));
+        dst[at] = store_float<T>(activate_smooth(e.activation, value_at(column, at)));
     }
 }
 
@@ -164,9 +168,7 @@ __device__ __forceinline__ void write_tile(const Epilogue& e, const float* sums,
             const int row = i / Columns, column = i % Columns;
             if (offsets[row] < 0 || column >= columns) continue;
             const std::int64_t at = offsets[row] + first + column;
-            float value = sums[row * pitch + column];
-            if (e.bias != nullptr) value += load_float(static_cast<const T*>(e.bias)[first + column]);
-            if (e.residual != nullptr) value += load_float(static_cast<const T*>(e.residual)[at]);
+            const float value = value_of<T>(e, at, first + column, sums[row * pitch + column]);
             static_cast<T*>(e.dst)[at] = store_float<T>(clamp_value(value, low, high));
         }
     } else {

@@ -71,8 +71,8 @@ class Plan {
     const PlanInfo& info() const noexcept { return info_; }
     const Problem& problem() const noexcept { return problem_; }
     // Writes info().packed_bytes to `packed` (64-byte aligned) from plain weights in the problem's order.
-    // Both are host memory on every backend: packing is the processor's work, and `packed` is then uploaded.
-    // Throws Error(bad_parameter) for a null or unaligned pointer.
+    // alpha of the problem is part of them. Both are host memory on every backend: packing is the processor's
+    // work, and `packed` is then uploaded. Throws Error(bad_parameter) for a null or unaligned pointer.
     void pack_weights(const void* weights, void* packed) const;
     // Runs.  Throws Error(bad_parameter), with nothing written, for a null pointer, a small or unaligned
     // workspace, a source that surely overlaps dst, a context of another backend or device, and on CUDA for a
@@ -83,6 +83,10 @@ class Plan {
 
   protected:
     Plan(Problem problem, PlanInfo info);
+    // For rows that multiply by the problem's alpha and beta themselves: weights are packed and dst is found
+    // as they come. All others get alpha with the weights, and a dst that was multiplied by beta before, to
+    // add to.
+    void apply_scales() { weights_factor_ = dst_factor_ = 1; }
 
   private:
     virtual void pack_impl(const void* weights, void* packed) const;
@@ -100,6 +104,8 @@ class Plan {
     PlanInfo info_;
     std::vector<Range> source_ranges_;  // one a source; empty ranges for absent ones
     Range dst_range_;
+    float weights_factor_ = 1;  // what plain weights are multiplied by before they are packed
+    float dst_factor_ = 1;      // what dst is multiplied by before execute_impl, which adds to it
 };
 
 // Packs plain weights (host memory) and brings them to where the context computes; of 0 bytes without

@@ -1,7 +1,8 @@
 // Problems: one checked value for each operation, which says everything that a plan must know.
 //
-// Arithmetic order of fused parts: dst = activation(operation + bias + residual).
-// The order of sources and weights that a plan's execute() takes stands beside each problem.
+// Arithmetic order of fused parts: dst = activation(alpha * operation + bias + residual + beta * dst). With
+// beta = 0 the old dst is never read (it may hold NaN). The order of sources and weights that a plan's
+// execute() takes stands beside each problem.
 #pragma once
 
 #include <array>
@@ -68,7 +69,7 @@ std::int64_t transposed_output_size(std::int64_t in, std::int64_t window, std::i
 
 // src N C [D] [H] W, weights K C/groups [R..] S, dst N K P.. Q.  Output channel k reads input channels of
 // group k / (K / groups).  Sources: src, bias (K values, packed; null without), residual (dst's desc; null
-// without). Weights: filter, packed KCRS.
+// without). Weights: filter, packed KCRS; alpha is packed with them.  A residual and beta exclude each other.
 struct ConvolutionProblem {
     TensorDesc src;
     Dims weights;
@@ -79,6 +80,48 @@ struct ConvolutionProblem {
     bool has_bias = false;
     bool has_residual = false;
     ActivationDesc activation;
+    float alpha = 1.0f;
+    float beta = 0.0f;
+};
+
+// The data gradient: dst[n][c][h][w] = alpha * sum of src[n][k][p][q] * weights[k][c][r][s] over all outputs
+// that read the cell + beta * dst.  src N K P Q is the gradient of the forward dst, dst N C H W that of the
+// forward src; weights, window, groups and mode are the forward convolution's.  Cells that no output reads
+// get beta * dst. Sources: src. Weights: filter, packed K C/groups R S as in forward.
+struct ConvolutionBwdDataProblem {
+    TensorDesc src;
+    Dims weights;
+    TensorDesc dst;
+    WindowDesc window;
+    std::int64_t groups = 1;
+    ConvolutionMode mode = ConvolutionMode::cross_correlation;
+    float alpha = 1.0f;
+    float beta = 0.0f;
+};
+
+// The filter gradient: dst[k][c][r][s] = alpha * sum over n, p, q of diff[n][k][p][q] * src[n][c][h][w] +
+// beta * dst.  src N C H W is the forward src, diff N K P Q the gradient of the forward dst, dst K C/groups R
+// S that of the filter, with any strides; its type is src's, or f32 where src is of a 16-bit type.  An empty
+// batch gives beta * dst.  Sources: src, diff.
+struct ConvolutionBwdFilterProblem {
+    TensorDesc src;
+    TensorDesc diff;
+    TensorDesc dst;
+    WindowDesc window;
+    std::int64_t groups = 1;
+    ConvolutionMode mode = ConvolutionMode::cross_correlation;
+    float alpha = 1.0f;
+    float beta = 0.0f;
+};
+
+// The bias gradient: dst[k] = alpha * sum of src over N and space + beta * dst.  src N K P Q (any number of
+// spatial axes up to three), dst K values, rank 1, of src's type, or f32 where src is of a 16-bit type.
+// Sources: src.
+struct ConvolutionBwdBiasProblem {
+    TensorDesc src;
+    TensorDesc dst;
+    float alpha = 1.0f;
+    float beta = 0.0f;
 };
 
 // src N C H W, weights C K/groups R S (ONNX ConvTranspose), dst N K P Q with P = transposed_output_size(...).
@@ -214,12 +257,15 @@ struct TransformProblem {
     float pad_value = 0.0f;
 };
 
-using Problem = std::variant<ConvolutionProblem, TransposedConvolutionProblem, FullyConnectedProblem,
-                             PoolingProblem, ActivationProblem, BatchNormalizationProblem, ElementwiseProblem,
-                             SoftmaxProblem, LrnProblem, ConcatProblem, TransformProblem>;
+using Problem =
+    std::variant<ConvolutionProblem, TransposedConvolutionProblem, FullyConnectedProblem, PoolingProblem,
+                 ActivationProblem, BatchNormalizationProblem, ElementwiseProblem, SoftmaxProblem, LrnProblem,
+                 ConcatProblem, TransformProblem, ConvolutionBwdDataProblem, ConvolutionBwdFilterProblem,
+                 ConvolutionBwdBiasProblem>;
 
-// "convolution", "transposed_convolution", "fully_connected", "pooling", "activation", "batch_normalization",
-// "elementwise", "softmax", "lrn", "concat", "transform".
+// "convolution", "convolution_bwd_data", "convolution_bwd_filter", "convolution_bwd_bias",
+// "transposed_convolution", "fully_connected", "pooling", "activation", "batch_normalization", "elementwise",
+// "softmax", "lrn", "concat", "transform".
 const char* operation_name(const Problem& problem) noexcept;
 
 // Throws Error(bad_parameter) naming the argument, unless the problem is well formed: ranks, dims, the output

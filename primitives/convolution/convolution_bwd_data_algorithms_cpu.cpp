@@ -1,0 +1,28 @@
+// The processor's data gradient algorithms, best first, the naive reference last: the forward rows, by phases
+// of the strides.
+#include <array>
+
+#include "primitives/convolution/bwd_data_phases.h"
+#include "primitives/convolution/rows_cpu.h"
+#include "primitives/device.h"
+
+namespace convlens {
+
+template <>
+std::span<const Algorithm<ConvolutionBwdDataProblem>> algorithms(Backend backend) {
+    if (backend == Backend::cuda) return cuda_algorithms<ConvolutionBwdDataProblem>();
+    namespace rows = convolution_rows;
+    static const std::array list = {
+        bwd_data_by<rows::depthwise>(),
+        bwd_data_by<rows::pointwise>(),
+        bwd_data_by<rows::winograd_4x4>(),
+        bwd_data_by<rows::winograd_2x2>(),
+        bwd_data_by<rows::implicit_precomp_gemm>(),
+        bwd_data_by<rows::implicit_gemm>(),
+        bwd_data_by<rows::im2col_gemm>(),
+        bwd_data_by<rows::direct>(),
+    };
+    return list;
+}
+
+}  // namespace convlens
