@@ -28,6 +28,21 @@ Row implicit_gemm();
 Row im2col_gemm();
 Row direct();
 
+BwdFilterRow bwd_filter_depthwise();
+BwdFilterRow bwd_filter_wgmma_fp16();
+BwdFilterRow bwd_filter_wgmma_bf16();
+BwdFilterRow bwd_filter_wgmma_tf32();
+BwdFilterRow bwd_filter_wgmma_split_tf32();
+BwdFilterRow bwd_filter_implicit_gemm_fp16();
+BwdFilterRow bwd_filter_implicit_gemm_bf16();
+BwdFilterRow bwd_filter_implicit_gemm_tf32();
+BwdFilterRow bwd_filter_implicit_gemm_split_tf32();
+BwdFilterRow bwd_filter_pointwise();
+BwdFilterRow bwd_filter_implicit_precomp_gemm();
+BwdFilterRow bwd_filter_implicit_gemm();
+// Parts of the sum are added to dst in no order.
+BwdFilterRow bwd_filter_implicit_gemm_atomic();
+BwdFilterRow bwd_filter_im2col_gemm();
 BwdFilterRow bwd_filter_direct();
 
 }  // namespace convlens::cuda_rows::convolution

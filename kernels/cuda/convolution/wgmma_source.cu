@@ -6,29 +6,10 @@
 
 #include "kernels/cuda/convolution/wgmma_args.h"
 #include "kernels/cuda/dependent_launch.cuh"
+#include "kernels/cuda/tensor_map.h"
 
 namespace convlens::cuda::wgmma {
 namespace {
-
-using EncodeIm2col = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
-                                  const cuuint64_t*, const int*, const int*, cuuint32_t, cuuint32_t,
-                                  const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
-                                  CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
-using EncodeTiled = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
-                                 const cuuint64_t*, const cuuint32_t*, const cuuint32_t*,
-                                 CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
-                                 CUtensorMapFloatOOBfill);
-
-// A function of the driver, without linking the driver; null where it has none.
-void* driver_function(const char* name) {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-    if (cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &result) == cudaSuccess &&
-        result == cudaDriverEntryPointSuccess)
-        return function;
-    cudaGetLastError();
-    return nullptr;
-}
 
 // The TF32 type rounds in the copy; the split wants every bit.
 CUtensorMapDataType map_type(const WgmmaConvolution& p) {

@@ -1,0 +1,9 @@
+#include "kernels/cuda/convolution/bwd_filter_kernel.cuh"
+
+namespace convlens::cuda::filter_gradient {
+
+void launch_mma_split_tf32(const Args& a, int outputs, unsigned blocks, Stream stream) {
+    launch_warp_matrix<Math<float, Form::as_is, Form::as_is>, Product::split>(a, outputs, blocks, stream);
+}
+
+}  // namespace convlens::cuda::filter_gradient

@@ -1,0 +1,13 @@
+#include "kernels/cuda/convolution/bwd_filter_wgmma.cuh"
+
+namespace convlens::cuda::filter_gradient {
+
+void launch_wgmma_bf16(const Args& a, ElementType type, int outputs, unsigned blocks, Stream stream) {
+    if (type == ElementType::f32)
+        launch_group_matrix<Math<float, Form::bf16, Form::bf16>, Product::bf16>(a, outputs, blocks, stream);
+    else
+        launch_group_matrix<Math<__nv_bfloat16, Form::bf16, Form::bf16>, Product::bf16>(a, outputs, blocks,
+                                                                                        stream);
+}
+
+}  // namespace convlens::cuda::filter_gradient
