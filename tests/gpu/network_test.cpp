@@ -50,8 +50,9 @@ std::vector<float> noise(std::size_t count) {
 // A pass over seeded noise, every kept tensor by its name.
 class Seeded {
   public:
-    Seeded(Context& context, const std::shared_ptr<const Model>& model, ExecutorOptions options) {
-        options.default_side = 96;
+    Seeded(Context& context, const std::shared_ptr<const Model>& model, ExecutorOptions options,
+           std::int64_t side = 96) {
+        options.default_side = side;
         executor_ = std::make_unique<Executor>(context, model, options);
         const auto inputs = executor_->input_tensors();
         for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -195,17 +196,50 @@ TEST(GpuNetwork, WorkspaceLimitIsKept) {
     }
 }
 
-// Where the GPU's memory is taken by somebody else, a plan is refused with a sentence, and nothing leaks.
-TEST(GpuNetwork, ExhaustedMemoryIsAMessage) {
-    std::vector<Buffer> ballast;
+// All of the GPU's memory but some pieces of less than a MiB.
+std::vector<Buffer> take_all_memory() {
+    std::vector<Buffer> taken;
     for (std::size_t bytes = std::size_t{1} << 36; bytes >= (std::size_t{1} << 20); bytes /= 2) {
         try {
-            for (;;) ballast.emplace_back(gpu(), bytes);
+            for (;;) taken.emplace_back(gpu(), bytes);
         } catch (const Error& error) {
             EXPECT_EQ(error.status(), Status::runtime_failure);
             EXPECT_NE(std::string(error.what()).find("use a smaller"), std::string::npos) << error.what();
         }
     }
+    return taken;
+}
+
+// Where there is room for the tensors but not for the workspace, layers take plans that need less of it.
+TEST(GpuNetwork, ShortMemoryFallsBackToASmallerWorkspace) {
+    const auto model = Model::load(std::string(CONVLENS_SOURCE_DIR) + "/assets/models/upscale2x-photo.onnx");
+    ExecutorOptions options;
+    options.mode = Mode::lean;
+    constexpr std::int64_t side = 512;
+    options.algorithms["*"] = "im2col_gemm";  // its workspace is the matrix
+    std::size_t room = 0, workspace = 0;
+    std::map<std::string, std::vector<float>> expected;
+    {
+        Seeded run(gpu(), model, options, side);
+        const auto memory = run.executor().memory();
+        workspace = memory.workspace_bytes;
+        ASSERT_GT(workspace, std::size_t{256} << 20);
+        room = memory.weights_bytes + memory.activations_bytes + workspace / 2 + (std::size_t{128} << 20);
+        expected = run.pass(true);
+    }
+    Buffer hole(gpu(), room);
+    std::vector<Buffer> ballast = take_all_memory();
+    hole = Buffer();
+    Seeded run(gpu(), model, options, side);
+    EXPECT_LT(run.executor().memory().workspace_bytes, workspace);
+    const auto got = run.pass(true);
+    for (const auto& [tensor, values] : expected)
+        EXPECT_LE(difference(got.at(tensor), values), bound(ErrorClass::winograd)) << tensor;
+}
+
+// Where the GPU's memory is taken by somebody else, a plan is refused with a sentence, and nothing leaks.
+TEST(GpuNetwork, ExhaustedMemoryIsAMessage) {
+    std::vector<Buffer> ballast = take_all_memory();
     const auto model = Model::load(bundled().front());
     std::string message;
     try {
