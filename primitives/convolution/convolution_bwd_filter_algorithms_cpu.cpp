@@ -11,6 +11,14 @@ std::span<const Algorithm<ConvolutionBwdFilterProblem>> algorithms(Backend backe
     if (backend == Backend::cuda) return cuda_algorithms<ConvolutionBwdFilterProblem>();
     namespace rows = convolution_rows;
     static const std::array list = {
+        rows::bwd_filter_depthwise(),
+        // Vectors lie along the longer of C and K, and nothing is packed where few tiles read it.
+        rows::bwd_filter_pointwise(),
+        // The table of places is small and as quick as computing them, which is left for lengths beyond it.
+        rows::bwd_filter_implicit_precomp_gemm(),
+        rows::bwd_filter_implicit_gemm(),
+        // Writes and reads the whole matrix of each image: more traffic than the implicit forms.
+        rows::bwd_filter_im2col_gemm(),
         rows::bwd_filter_direct(),
     };
     return list;

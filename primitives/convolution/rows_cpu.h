@@ -17,6 +17,11 @@ Row winograd_2x2();
 Row winograd_4x4();
 Row direct();
 
+BwdFilterRow bwd_filter_depthwise();
+BwdFilterRow bwd_filter_pointwise();
+BwdFilterRow bwd_filter_implicit_precomp_gemm();
+BwdFilterRow bwd_filter_implicit_gemm();
+BwdFilterRow bwd_filter_im2col_gemm();
 BwdFilterRow bwd_filter_direct();
 
 }  // namespace convlens::convolution_rows

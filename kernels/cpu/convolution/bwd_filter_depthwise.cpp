@@ -227,7 +227,7 @@ std::int64_t chunk_channels(const ConvolutionGeometry& g) {
 
 std::int64_t table_floats(const ConvolutionGeometry& g) { return (g.taps() * g.channels + 15) / 16 * 16; }
 
-void by_bands(const FilterGradient& f, const float* x, const float* dy, float* dw, float* tables,
+void by_bands(const BwdFilterParams& f, const float* x, const float* dy, float* dw, float* tables,
               ThreadPool& pool, bool threaded) {
     const ConvolutionGeometry& g = f.geometry;
     const std::int64_t rows = g.batch * g.dst[1], count = bands(g), floats = table_floats(g);
@@ -254,15 +254,17 @@ void by_bands(const FilterGradient& f, const float* x, const float* dy, float* d
 
 }  // namespace
 
-std::size_t bwd_filter_depthwise_workspace(const FilterGradient& f) {
+std::size_t bwd_filter_depthwise_workspace(const BwdFilterParams& f) {
     const ConvolutionGeometry& g = f.geometry;
     if (g.batch * g.dst_cells() == 0) return static_cast<std::size_t>(g.taps()) * sizeof(float);
     const std::int64_t floats = is_channels_last(g) ? bands(g) * table_floats(g) : g.outputs * g.taps();
     return static_cast<std::size_t>(floats) * sizeof(float);
 }
 
-void bwd_filter_depthwise(const FilterGradient& f, const float* x, const float* dy, float* dw,
+void bwd_filter_depthwise(const BwdFilterParams& f, const float* x, const float* dy, float* dw,
                           void* workspace, ThreadPool& pool) {
+    x += f.src_offset;
+    dy += f.diff_offset;
     const ConvolutionGeometry& g = f.geometry;
     auto* sums = static_cast<float*>(workspace);
     // Memory bounds this operation, so its price is set by what it moves.
@@ -283,7 +285,7 @@ void bwd_filter_depthwise(const FilterGradient& f, const float* x, const float* 
             FilterBlock block;
             block.sums = own;
             block.row_channels = block.width = block.channels = block.outputs = 1;
-            block.offset = k * f.filter[0];
+            block.offset = k * f.filter_strides[0];
             store_filter_block(f, block, dw);
         }
     });

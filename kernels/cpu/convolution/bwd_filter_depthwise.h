@@ -15,10 +15,10 @@
 namespace convlens::cpu {
 
 // Bytes for the bands' tables.
-std::size_t bwd_filter_depthwise_workspace(const FilterGradient& gradient);
+std::size_t bwd_filter_depthwise_workspace(const BwdFilterParams& gradient);
 
-// x, dy and dw point at their first elements; the workspace is 64-byte aligned.
-void bwd_filter_depthwise(const FilterGradient& gradient, const float* x, const float* dy, float* dw,
+// Host memory; the workspace is 64-byte aligned.
+void bwd_filter_depthwise(const BwdFilterParams& gradient, const float* x, const float* dy, float* dw,
                           void* workspace, ThreadPool& pool);
 
 }  // namespace convlens::cpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "kernels/cpu/gemm/outer_product.h"
 
@@ -132,7 +133,8 @@ class Worker {
             packing.channels = std::min(p_.panel, outputs_ - first);
             packing.width = panel_width(i % p_.panels);
             pack_line(p_.gradient.type, dy_, offset + (i / p_.panels * outputs_ + first) * g_.dst_strides[1],
-                      packing, packed + (i * chunk.dst_lines() + line) * chunk.count(3) * p_.panel);
+                      packing,
+                      packed + chunk.count(3) * (i * chunk.dst_lines() * p_.panel + line * packing.width));
         }
     }
 
@@ -169,8 +171,9 @@ class Worker {
         block.width = panel_width(group_panel % p_.panels);
         block.channels = std::min(p_.block, channels_ - first_channel);
         block.outputs = std::min(p_.panel, outputs_ - first_output);
-        block.offset = (group_panel / p_.panels * outputs_ + first_output) * p_.gradient.filter[0] +
-                       first_channel * p_.gradient.filter[1];
+        block.offset = group_panel / p_.panels * p_.group_distance +
+                       first_output * p_.gradient.filter_strides[0] +
+                       first_channel * p_.gradient.filter_strides[1];
         store_filter_block(p_.gradient, block, dw_);
     }
 
@@ -427,11 +430,16 @@ void choose_chunks(BwdFilterGemm& p, double most, std::int64_t parts) {
 
 }  // namespace
 
-std::optional<BwdFilterGemm> bwd_filter_gemm_params(const FilterGradient& gradient, int threads) {
+namespace {
+
+std::optional<BwdFilterGemm> make_params(const BwdFilterParams& gradient, bool exchanged, int threads) {
     BwdFilterGemm p;
     p.gradient = gradient;
+    p.exchanged = exchanged;
     p.slots = std::max(threads, 1);
     const ConvolutionGeometry& g = gradient.geometry;
+    p.group_distance = exchanged ? g.channels / g.groups * gradient.filter_strides[1]
+                                 : g.outputs / g.groups * gradient.filter_strides[0];
     const std::int64_t outputs = g.outputs / g.groups, lanes = outer_product_lanes();
     p.panel = outputs <= lanes ? lanes : 2 * lanes;
     p.panels = ceil_div(outputs, p.panel);
@@ -472,6 +480,43 @@ std::optional<BwdFilterGemm> bwd_filter_gemm_params(const FilterGradient& gradie
     return p;
 }
 
+}  // namespace
+
+std::optional<BwdFilterGemm> bwd_filter_gemm_params(const BwdFilterParams& params, int threads) {
+    return make_params(params, false, threads);
+}
+
+std::optional<BwdFilterGemm> bwd_filter_pointwise_params(const BwdFilterParams& params, int threads) {
+    const ConvolutionGeometry& g = params.geometry;
+    const std::int64_t lanes = outer_product_lanes(), channels = g.channels / g.groups,
+                       outputs = g.outputs / g.groups;
+    // Products with the lanes that are padded.
+    if (ceil_div(outputs, lanes) * channels < ceil_div(channels, lanes) * outputs)
+        return make_params(params, false, threads);
+    BwdFilterParams p = params;
+    ConvolutionGeometry& e = p.geometry;
+    std::swap(e.channels, e.outputs);
+    std::swap(e.src_strides, e.dst_strides);
+    std::swap(p.filter_strides[0], p.filter_strides[1]);
+    std::swap(p.src_offset, p.diff_offset);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        e.dst_strides[axis + 2] *= g.strides[axis];
+        e.src[axis] = g.dst[axis];
+    }
+    e.strides = {1, 1, 1};
+    e.dilations = {1, 1, 1};
+    e.pads = {0, 0, 0};
+    return make_params(p, true, threads);
+}
+
+double bwd_filter_gemm_operations(const BwdFilterGemm& p) {
+    const ConvolutionGeometry& g = p.gradient.geometry;
+    const std::int64_t lanes = outer_product_lanes();
+    return 2.0 * static_cast<double>(g.batch) * static_cast<double>(g.dst_cells()) *
+           static_cast<double>(g.taps()) * static_cast<double>(p.blocks * p.block) *
+           static_cast<double>(g.groups) * static_cast<double>(ceil_div(g.outputs / g.groups, lanes) * lanes);
+}
+
 std::size_t bwd_filter_table_size(const ConvolutionGeometry& g) {
     std::size_t depth = 0, height = 0, size = 0;
     if (__builtin_mul_overflow(static_cast<std::size_t>(g.dst[0]), static_cast<std::size_t>(g.window[0]),
@@ -493,11 +538,15 @@ void bwd_filter_fill_table(const ConvolutionGeometry& g, std::span<std::int64_t>
             }
 }
 
-void bwd_filter_gemm(const BwdFilterGemm& params, const void* x, const void* dy, void* dw,
+void bwd_filter_gemm(const BwdFilterGemm& params, const void* src, const void* diff, void* dst,
                      std::span<const std::int64_t> table, void* workspace, ThreadPool& pool) {
-    const ConvolutionGeometry& g = params.gradient.geometry;
-    if (table.empty()) return run(params, ComputedPlaces{g}, x, dy, dw, workspace, pool);
-    run(params, TabulatedPlaces{g, {table.data(), table.data() + g.dst[0] * g.window[0]}}, x, dy, dw,
+    if (params.exchanged) std::swap(src, diff);
+    const BwdFilterParams& p = params.gradient;
+    const ConvolutionGeometry& g = p.geometry;
+    const void* x = advance(p.type, src, p.src_offset);
+    const void* dy = advance(p.type, diff, p.diff_offset);
+    if (table.empty()) return run(params, ComputedPlaces{g}, x, dy, dst, workspace, pool);
+    run(params, TabulatedPlaces{g, {table.data(), table.data() + g.dst[0] * g.window[0]}}, x, dy, dst,
         workspace, pool);
 }
 

@@ -24,16 +24,18 @@ namespace convlens::cpu {
 
 // What a plan knows: a value without pointers.
 struct BwdFilterGemm {
-    FilterGradient gradient;
-    std::int64_t block = 0;   // channels of a block
-    std::int64_t blocks = 0;  // of a group
-    std::int64_t panel = 0;   // outputs of a panel
-    std::int64_t panels = 0;  // of a group
+    BwdFilterParams gradient;
+    bool exchanged = false;           // src and diff, K and C have exchanged their roles in `gradient`
+    std::int64_t group_distance = 0;  // in dst, from one group to the next
+    std::int64_t block = 0;           // channels of a block
+    std::int64_t blocks = 0;          // of a group
+    std::int64_t panel = 0;           // outputs of a panel
+    std::int64_t panels = 0;          // of a group
     // Images and output cells of a chunk, and chunks along each of these axes: N, then D H W.
     std::array<std::int64_t, 4> chunk{}, chunks{};
     std::int64_t splits = 0;  // 0: by tiles
-    bool src_in_place = false,
-         dst_in_place = false;                    // read where it lies: packing would cost more than it gives
+    // Read where it lies: packing would cost more than it gives.
+    bool src_in_place = false, dst_in_place = false;
     int slots = 1;                                // threads that the workspace is for
     std::int64_t src_floats = 0, dst_floats = 0;  // a packed chunk
     std::int64_t task_floats = 0;                 // sums of one block and panel, all taps
@@ -44,16 +46,21 @@ struct BwdFilterGemm {
 };
 
 // Nothing when the workspace leaves 62 bits.
-std::optional<BwdFilterGemm> bwd_filter_gemm_params(const FilterGradient& gradient, int threads);
+std::optional<BwdFilterGemm> bwd_filter_gemm_params(const BwdFilterParams& params, int threads);
+// The same for a window of one cell that never reads a pad, where src and diff may exchange their roles, so
+// that vectors lie along the longer of C and K.
+std::optional<BwdFilterGemm> bwd_filter_pointwise_params(const BwdFilterParams& params, int threads);
+
+// Operations of the products: channels and outputs are rounded up to whole blocks and vectors.
+double bwd_filter_gemm_operations(const BwdFilterGemm& params);
 
 // Entries of the table that the precomputed form reads instead of computing: for the axes D and H, each
 // output and tap, the source's place or -1. 0 when that leaves 63 bits.
 std::size_t bwd_filter_table_size(const ConvolutionGeometry& geometry);
 void bwd_filter_fill_table(const ConvolutionGeometry& geometry, std::span<std::int64_t> table);
 
-// x, dy and dw point at their first elements; an empty table: places are computed. The workspace is 64-byte
-// aligned.
-void bwd_filter_gemm(const BwdFilterGemm& params, const void* x, const void* dy, void* dw,
+// Host memory; an empty table: places are computed. The workspace is 64-byte aligned.
+void bwd_filter_gemm(const BwdFilterGemm& params, const void* src, const void* diff, void* dst,
                      std::span<const std::int64_t> table, void* workspace, ThreadPool& pool);
 
 }  // namespace convlens::cpu

@@ -17,7 +17,7 @@ constexpr std::int64_t task_rows = 112;
 std::int64_t round_up_16(std::int64_t floats) { return (floats + 15) / 16 * 16; }
 
 struct Job {
-    const FilterGradient& f;
+    const BwdFilterParams& f;
     const ConvolutionGeometry& g = f.geometry;
     std::int64_t cells = g.dst_cells();
     std::int64_t k = filter_matrix_k(g);
@@ -77,7 +77,8 @@ struct Job {
         block.channels = count;
         const std::int64_t first = group_panel % panels * panel;
         block.outputs = std::min(panel, outputs - first);
-        block.offset = (group_panel / panels * outputs + first) * f.filter[0] + channel * f.filter[1];
+        block.offset =
+            (group_panel / panels * outputs + first) * f.filter_strides[0] + channel * f.filter_strides[1];
         store_filter_block(f, block, dw);
     }
 };
@@ -99,7 +100,7 @@ void in_parts(ThreadPool& pool, bool threaded, std::int64_t groups, std::int64_t
 
 }  // namespace
 
-std::optional<std::size_t> bwd_filter_im2col_workspace(const FilterGradient& f) {
+std::optional<std::size_t> bwd_filter_im2col_workspace(const BwdFilterParams& f) {
     const Job job{f};
     const auto cells = static_cast<double>(job.cells), k = static_cast<double>(job.k);
     const auto groups = static_cast<double>(job.g.groups);
@@ -110,8 +111,10 @@ std::optional<std::size_t> bwd_filter_im2col_workspace(const FilterGradient& f) 
     return static_cast<std::size_t>(floats) * sizeof(float);
 }
 
-void bwd_filter_im2col(const FilterGradient& f, const float* x, const float* dy, float* dw, void* workspace,
+void bwd_filter_im2col(const BwdFilterParams& f, const float* x, const float* dy, float* dw, void* workspace,
                        ThreadPool& pool) {
+    x += f.src_offset;
+    dy += f.diff_offset;
     Job job{f};
     const ConvolutionGeometry& g = f.geometry;
     job.matrix = static_cast<float*>(workspace);

@@ -13,10 +13,10 @@
 namespace convlens::cpu {
 
 // Bytes of one image's matrix and packed dy, and of the sums; nothing when that leaves 62 bits.
-std::optional<std::size_t> bwd_filter_im2col_workspace(const FilterGradient& gradient);
+std::optional<std::size_t> bwd_filter_im2col_workspace(const BwdFilterParams& gradient);
 
-// x, dy and dw point at their first elements; the workspace is 64-byte aligned.
-void bwd_filter_im2col(const FilterGradient& gradient, const float* x, const float* dy, float* dw,
+// Host memory; the workspace is 64-byte aligned.
+void bwd_filter_im2col(const BwdFilterParams& gradient, const float* x, const float* dy, float* dw,
                        void* workspace, ThreadPool& pool);
 
 }  // namespace convlens::cpu

@@ -61,11 +61,34 @@ void pack_line_impl(ElementType type, const void* data, std::int64_t offset, con
         pack_cells(static_cast<const float*>(data) + offset, p, begin, end, to);
 }
 
+// The same operations for one float as for a vector, so that a result's bits don't depend on its place.
 struct Scaling {
     float alpha, beta;
-    float operator()(float sum, float before) const { return alpha * sum + beta * before; }
-    float operator()(float sum) const { return alpha * sum; }
+    template <class Tag>
+    hn::Vec<Tag> operator()(Tag d, hn::Vec<Tag> sum, const float* before) const {
+        const auto scaled = hn::Mul(hn::Set(d, alpha), sum);
+        return beta == 0 ? scaled : hn::MulAdd(hn::Set(d, beta), hn::LoadU(d, before), scaled);
+    }
+    float operator()(float sum, const float* before) const {
+        const hn::CappedTag<float, 1> one;
+        return hn::GetLane((*this)(one, hn::Set(one, sum), before));
+    }
 };
+
+// body(offset in dw of the first output, sums of the outputs) for each channel and tap.
+template <class Body>
+HWY_INLINE void for_each_row(const BwdFilterParams& f, const FilterBlock& b, const Body& body) {
+    const ConvolutionGeometry& g = f.geometry;
+    const Strides5& s = f.filter_strides;
+    const std::int64_t taps = g.taps();
+    for (std::int64_t c = 0; c < b.channels; ++c)
+        for (std::int64_t tap = 0; tap < taps; ++tap) {
+            const std::int64_t to_tap = g.flipped ? taps - 1 - tap : tap;
+            const std::int64_t x = to_tap % g.window[2], y = to_tap / g.window[2] % g.window[1];
+            const std::int64_t z = to_tap / (g.window[2] * g.window[1]);
+            body(c * s[1] + z * s[2] + y * s[3] + x * s[4], b.sums + (tap * b.row_channels + c) * b.width);
+        }
+}
 
 #if HWY_TARGET != HWY_SCALAR
 using Four = hn::CappedTag<float, 4>;
@@ -97,20 +120,29 @@ HWY_INLINE void store_run(const Scaling& scale, const float* from, std::int64_t 
     const D d;
     const auto n = static_cast<std::int64_t>(hn::Lanes(d));
     if (count < run_floats) {
-        for (std::int64_t i = 0; i < count; ++i)
-            to[i] = scale.beta == 0 ? scale(from[i]) : scale(from[i], to[i]);
+        for (std::int64_t i = 0; i < count; ++i) to[i] = scale(from[i], to + i);
         return;
     }
-    for (std::int64_t i = 0; i < run_floats; i += n) {
-        V x = hn::Mul(hn::Set(d, scale.alpha), hn::Load(d, from + i));
-        if (scale.beta != 0) x = hn::MulAdd(hn::Set(d, scale.beta), hn::LoadU(d, to + i), x);
-        hn::StoreU(x, d, to + i);
-    }
+    for (std::int64_t i = 0; i < run_floats; i += n)
+        hn::StoreU(scale(d, hn::Load(d, from + i), to + i), d, to + i);
+}
+
+// Outputs lie side by side in dw.
+void store_outputs(const BwdFilterParams& f, const FilterBlock& b, float* dw) {
+    const D d;
+    const auto n = static_cast<std::int64_t>(hn::Lanes(d));
+    const Scaling scale{f.alpha, f.beta};
+    for_each_row(f, b, [&](std::int64_t offset, const float* from) HWY_ATTR {
+        float* to = dw + offset;
+        std::int64_t k = 0;
+        for (; k + n <= b.outputs; k += n) hn::StoreU(scale(d, hn::LoadU(d, from + k), to + k), d, to + k);
+        for (; k < b.outputs; ++k) to[k] = scale(from[k], to + k);
+    });
 }
 
 // dw's channels and taps lie in order and side by side: a run of channels * taps floats for each output.
 // Whole lines of the cache are written at a time.
-void store_runs(const FilterGradient& f, const FilterBlock& b, float* dw) {
+void store_runs(const BwdFilterParams& f, const FilterBlock& b, float* dw) {
     const std::int64_t taps = f.geometry.taps(), length = b.channels * taps;
     const auto n = static_cast<std::int64_t>(hn::Lanes(D()));
     const Scaling scale{f.alpha, f.beta};
@@ -133,45 +165,38 @@ void store_runs(const FilterGradient& f, const FilterBlock& b, float* dw) {
             }
             for (std::int64_t i = 0; i < run_floats; i += 4) transpose_four(rows + i, k, runs + i);
             for (std::int64_t j = 0; j < outputs; ++j)
-                store_run(scale, runs + j * run_floats, count, dw + (k + j) * f.filter[0] + at);
+                store_run(scale, runs + j * run_floats, count, dw + (k + j) * f.filter_strides[0] + at);
         }
     }
 }
 #endif
 
 template <class T>
-void store_any(const FilterGradient& f, const FilterBlock& b, T* dw) {
-    const ConvolutionGeometry& g = f.geometry;
-    const Strides5& s = f.filter;
+void store_any(const BwdFilterParams& f, const FilterBlock& b, T* dw) {
     const Scaling scale{f.alpha, f.beta};
-    const std::int64_t taps = g.taps();
-    for (std::int64_t c = 0; c < b.channels; ++c)
-        for (std::int64_t tap = 0; tap < taps; ++tap) {
-            const std::int64_t to_tap = g.flipped ? taps - 1 - tap : tap;
-            const std::int64_t x = to_tap % g.window[2], y = to_tap / g.window[2] % g.window[1];
-            const std::int64_t z = to_tap / (g.window[2] * g.window[1]);
-            T* to = dw + c * s[1] + z * s[2] + y * s[3] + x * s[4];
-            const float* from = b.sums + (tap * b.row_channels + c) * b.width;
-            for (std::int64_t k = 0; k < b.outputs; ++k) {
-                T& element = to[k * s[0]];
-                element = convert<T>(f.beta == 0 ? scale(from[k])
-                                                 : scale(from[k], static_cast<float>(value_of(element))));
-            }
+    for_each_row(f, b, [&](std::int64_t offset, const float* from) HWY_ATTR {
+        for (std::int64_t k = 0; k < b.outputs; ++k) {
+            T& element = dw[offset + k * f.filter_strides[0]];
+            const float before = f.beta == 0 ? 0.0f : value_of(element);
+            element = convert<T>(scale(from[k], &before));
         }
+    });
 }
 
-void store_filter_block_impl(const FilterGradient& f, const FilterBlock& b, void* dw) {
-    if (f.filter_type == ElementType::f16) return store_any(f, b, static_cast<Half*>(dw) + b.offset);
-    if (f.filter_type == ElementType::bf16) return store_any(f, b, static_cast<BFloat16*>(dw) + b.offset);
-    float* floats = static_cast<float*>(dw) + b.offset;
+void store_filter_block_impl(const BwdFilterParams& f, const FilterBlock& b, void* dw) {
+    const std::int64_t offset = f.dst_offset + b.offset;
+    if (f.dst_type == ElementType::f16) return store_any(f, b, static_cast<Half*>(dw) + offset);
+    if (f.dst_type == ElementType::bf16) return store_any(f, b, static_cast<BFloat16*>(dw) + offset);
+    float* floats = static_cast<float*>(dw) + offset;
 #if HWY_TARGET != HWY_SCALAR
     const ConvolutionGeometry& g = f.geometry;
-    const Strides5& s = f.filter;
+    const Strides5& s = f.filter_strides;
     const bool runs = (g.window[2] == 1 || s[4] == 1) && (g.window[1] == 1 || s[3] == g.window[2]) &&
                       (g.window[0] == 1 || s[2] == g.window[2] * g.window[1]) &&
                       (b.channels == 1 || s[1] == g.taps());
     const bool whole = b.width % static_cast<std::int64_t>(hn::Lanes(D())) == 0;
-    if (runs && whole && s[0] != 1) return store_runs(f, b, floats);
+    if (s[0] == 1) return store_outputs(f, b, floats);
+    if (runs && whole) return store_runs(f, b, floats);
 #endif
     store_any(f, b, floats);
 }
@@ -206,7 +231,7 @@ void pack_line(ElementType type, const void* data, std::int64_t offset, const Li
     HWY_DYNAMIC_DISPATCH(pack_line_impl)(type, data, offset, packing, to);
 }
 
-void store_filter_block(const FilterGradient& gradient, const FilterBlock& block, void* dw) {
+void store_filter_block(const BwdFilterParams& gradient, const FilterBlock& block, void* dw) {
     HWY_DYNAMIC_DISPATCH(store_filter_block_impl)(gradient, block, dw);
 }
 
