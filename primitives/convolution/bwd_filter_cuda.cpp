@@ -1,6 +1,8 @@
 // The filter gradient's rows of kernels/cuda/convolution/bwd_filter*.h.
 #include "kernels/cuda/convolution/bwd_filter.h"
 
+#include <algorithm>
+
 #include "kernels/cuda/convolution/bwd_filter_bulk.h"
 #include "kernels/cuda/convolution/bwd_filter_depthwise.h"
 #include "kernels/cuda/convolution/bwd_filter_im2col.h"
@@ -132,11 +134,14 @@ std::unique_ptr<Plan> make(const Problem& problem, const Context& context, PlanI
     info.workspace_bytes = params.workspace_bytes;
     info.work.executed_flops = params.executed_flops;
     const bool narrow = math == FilterMath::fp16 || math == FilterMath::bf16;
-    if (engine == FilterEngine::warp_group && narrow && cuda::bwd_filter_bulk_is_possible(p)) {
-        const cuda::BwdFilterBulk bulk = cuda::bwd_filter_bulk_params(p, traits_of(context));
-        info.workspace_bytes = std::max(info.workspace_bytes, bulk.workspace_bytes);
-        info.work.executed_flops = bulk.executed_flops;
-        return std::make_unique<BulkPlan>(problem, std::move(info), bulk, params);
+    if (engine == FilterEngine::warp_group && narrow && cuda::bwd_filter_bulk_reject(p).empty()) {
+        const auto bulk = cuda::bwd_filter_bulk_params(
+            p, math == FilterMath::fp16 ? cuda::BulkMath::fp16 : cuda::BulkMath::bf16, traits_of(context));
+        if (bulk.ns < params.ns) {
+            info.workspace_bytes = std::max(info.workspace_bytes, bulk.workspace_bytes);
+            info.work.executed_flops = bulk.executed_flops;
+            return std::make_unique<BulkPlan>(problem, std::move(info), bulk, params);
+        }
     }
     return std::make_unique<ProductPlan>(problem, std::move(info), params);
 }
@@ -159,6 +164,47 @@ BwdFilterRow row(const char* name, ErrorClass error_class) {
             reject<engine, math, Form::computed>,
             preferred<engine, math>,
             make<engine, math, Form::computed>};
+}
+
+// f32 by products of scaled fp16; all is copied, so no pointer needs to be aligned.
+template <cuda::BulkMath math>
+std::string reject_scaled(const Problem& problem, const Context& context) {
+    if (auto reason = reject_type(problem, FilterMath::tf32); !reason.empty()) return reason;
+    if (math == cuda::BulkMath::split && products_a_value(problem) < 4)
+        return "split fp16 needs at least 4 products a value";
+    if (auto reason = reject_without_code(context, cuda::TensorCoreCode::wgmma); !reason.empty())
+        return reason;
+    return cuda::bwd_filter_bulk_reject(bwd_filter_params(problem));
+}
+class ScaledPlan final : public CudaPlan {
+  public:
+    ScaledPlan(const Problem& problem, PlanInfo info, const cuda::BwdFilterBulk& params)
+        : CudaPlan(problem, std::move(info)), params_(params) {}
+
+  private:
+    void launch(cuda::Stream stream, const ExecuteArgs& args) const override {
+        const Operands o = operands_of(params_.problem, args);
+        if (!cuda::bwd_filter_bulk(params_, o.src, o.diff, o.dst, args.workspace, stream))
+            throw Error(Status::runtime_failure,
+                        info().operation + " by " + info().algorithm +
+                            ": the driver takes no tensor map; take another algorithm");
+    }
+    cuda::BwdFilterBulk params_;
+};
+template <cuda::BulkMath math>
+std::unique_ptr<Plan> make_scaled(const Problem& problem, const Context& context, PlanInfo info) {
+    const auto params = cuda::bwd_filter_bulk_params(bwd_filter_params(problem), math, traits_of(context));
+    info.workspace_bytes = params.workspace_bytes;
+    info.work.executed_flops = params.executed_flops;
+    return std::make_unique<ScaledPlan>(problem, std::move(info), params);
+}
+// Where the copies and the padding cost less than what the products gain.
+template <cuda::BulkMath math>
+bool prefers_scaled(const Problem& problem, const Context& context) {
+    const kernels::BwdFilterParams p = bwd_filter_params(problem);
+    const auto params = cuda::bwd_filter_bulk_params(p, math, traits_of(context));
+    const auto other = math == cuda::BulkMath::split ? FilterMath::split_tf32 : FilterMath::tf32;
+    return params.ns < cuda::bwd_filter_params(p, FilterEngine::warp_group, other, traits_of(context)).ns;
 }
 
 template <Form form>
@@ -236,6 +282,18 @@ BwdFilterRow bwd_filter_wgmma_fp16() {
 }
 BwdFilterRow bwd_filter_wgmma_bf16() {
     return row<FilterEngine::warp_group, FilterMath::bf16>("wgmma_bf16", ErrorClass::bf16);
+}
+// 11 bits, as TF32.
+BwdFilterRow bwd_filter_wgmma_scaled_fp16() {
+    constexpr auto math = cuda::BulkMath::scaled;
+    return {"wgmma_scaled_fp16", ErrorClass::tf32,     true,
+            reject_scaled<math>, prefers_scaled<math>, make_scaled<math>};
+}
+// Its error scales with the largest values of a channel, as that of a transform.
+BwdFilterRow bwd_filter_wgmma_split_fp16() {
+    constexpr auto math = cuda::BulkMath::split;
+    return {"wgmma_split_fp16",  ErrorClass::fft,      true,
+            reject_scaled<math>, prefers_scaled<math>, make_scaled<math>};
 }
 BwdFilterRow bwd_filter_wgmma_tf32() {
     return row<FilterEngine::warp_group, FilterMath::tf32>("wgmma_tf32", ErrorClass::tf32);

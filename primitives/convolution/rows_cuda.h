@@ -31,6 +31,8 @@ Row direct();
 BwdFilterRow bwd_filter_depthwise();
 BwdFilterRow bwd_filter_wgmma_fp16();
 BwdFilterRow bwd_filter_wgmma_bf16();
+BwdFilterRow bwd_filter_wgmma_scaled_fp16();
+BwdFilterRow bwd_filter_wgmma_split_fp16();
 BwdFilterRow bwd_filter_wgmma_tf32();
 BwdFilterRow bwd_filter_wgmma_split_tf32();
 BwdFilterRow bwd_filter_implicit_gemm_fp16();

@@ -27,18 +27,22 @@ bool quads_are_possible(std::int64_t inner, std::int64_t length, const std::arra
     return true;
 }
 
-// Multiply-adds a nanosecond that one multiprocessor does in a full tile (measured on Hopper).
-double pace(const BwdFilter& p) {
-    const bool group = p.engine == FilterEngine::warp_group;
+// Nanoseconds of a step of 128 rows by 64 and by 128 outputs on one multiprocessor, shared by its blocks
+// (measured on H200): what brings the operands to shared memory counts more than the products.
+struct StepTime {
+    double narrow, wide;
+};
+StepTime step_time(const BwdFilter& p) {
+    const bool group = p.engine == FilterEngine::warp_group, own = p.problem.type != ElementType::f32;
     switch (p.math) {
         case FilterMath::fp32:
-            return 140;
+            return {2380, 2380};
         case FilterMath::tf32:
-            return group ? 800 : 350;
+            return group ? StepTime{1380, 1660} : StepTime{1520, 2260};
         case FilterMath::split_tf32:
-            return group ? 400 : 160;
+            return group ? StepTime{1540, 2120} : StepTime{2080, 3340};
         default:
-            return group ? 1300 : 650;
+            return group ? StepTime{own ? 1970.0 : 2310.0, 2280} : StepTime{2690, 2830};
     }
 }
 int blocks_an_sm(const BwdFilter& p, int tile) {
@@ -60,8 +64,8 @@ Choice choose(const BwdFilter& p, const DeviceTraits& traits) {
         if (tile != 64 && (!wide || p.engine == FilterEngine::multiply_add)) continue;
         if (tile == 96 && p.engine != FilterEngine::warp_group) continue;
         const std::int64_t tiles = p.padded_rows / tile_rows * ceil_divide(p.outputs, tile) * groups;
-        const double step_ns =
-            static_cast<double>(tile_rows * tile) * (is_narrow(p.math) ? 64 : 32) / pace(p);
+        const StepTime time = step_time(p);
+        const double step_ns = time.narrow + (time.wide - time.narrow) * (tile - 64) / 64;
         const std::int64_t places = sms * blocks_an_sm(p, tile);
         for (std::int64_t splits = 1; splits <= p.steps && splits <= 1024; ++splits) {
             const std::int64_t blocks = tiles * splits;
@@ -148,6 +152,7 @@ BwdFilter bwd_filter_params(const BwdFilterParams& problem, FilterEngine engine,
     p.padded_rows = rounded_up(p.rows, tile_rows);
     const Choice choice = choose(p, traits);
     bwd_filter_set(p, choice.tile, choice.splits, false, false);
+    p.ns = choice.ns;
     return p;
 }
 

@@ -52,6 +52,7 @@ struct BwdFilter {
     std::int64_t steps = 0;                        // of 128 bytes along t
     std::size_t table_bytes = 0, workspace_bytes = 0;
     double executed_flops = 0;
+    double ns = 0;  // an estimate, to compare with other kernels
 };
 
 // One sentence why it can't be done, or nothing.

@@ -41,6 +41,13 @@ struct Finish {
     std::int64_t stride_k, stride_c, stride_d, stride_h, stride_w;
     FastDivision channels, taps, window_h, window_w;  // of a group; channels may be padded
     std::int32_t real_channels;
+    // A row of the window lies in the place of channels: (tap, channel); else null.
+    bool folded;
+    FastDivision fold;  // channels of a tap
+    // Bits of the largest magnitudes, of each channel and of each output, by which operands were scaled; or
+    // null.
+    const unsigned* src_largest;
+    const unsigned* diff_largest;
     std::int32_t window[3];
     bool channels_inner, flipped;
     int splits;
@@ -101,6 +108,8 @@ inline Finish finish_of(const BwdFilterParams& problem, void* dst, const float* 
     f.window_h = FastDivision(g.window[1]), f.window_w = FastDivision(g.window[2]);
     for (std::size_t i = 0; i < 3; ++i) f.window[i] = static_cast<std::int32_t>(g.window[i]);
     f.channels_inner = true, f.flipped = g.flipped;
+    f.folded = false;
+    f.src_largest = f.diff_largest = nullptr;
     f.splits = splits;
     f.alpha = problem.alpha, f.beta = problem.beta;
     f.type = problem.dst_type;

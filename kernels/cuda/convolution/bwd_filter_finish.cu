@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/convolution/bwd_filter_kernel.cuh"
+#include "kernels/cuda/convolution/bwd_filter_scale.cuh"
 
 namespace convlens::cuda::filter_gradient {
 namespace {
@@ -19,6 +20,15 @@ __device__ __forceinline__ void finish_one(const Finish& f, std::int64_t at, flo
     float value = f.alpha * sum;
     if (f.beta != 0.0f) value += f.beta * load_float(*to);
     *to = store_float<T>(value);
+}
+
+// Of operands that were scaled; one group.
+__device__ __forceinline__ float unscaled(const Finish& f, std::uint32_t row, std::int64_t k, float value) {
+    auto c = static_cast<std::uint32_t>(place_of(f, row).c);
+    if (static_cast<std::int32_t>(c) >= f.real_channels) return 0;
+    if (f.folded) c = f.fold.split(c);
+    value = scaled_by(value, -scale_shift(f.src_largest[c]));
+    return scaled_by(value, -scale_shift(f.diff_largest[k]));
 }
 
 // A block has 32 fours of outputs and eight warps that each add every eighth part.
@@ -52,6 +62,8 @@ __global__ void __launch_bounds__(32 * slices) finish_kernel(const __grid_consta
 #pragma unroll
             for (int s = 0; s < slices; ++s) value += reinterpret_cast<const float*>(&shared[s][lane])[slice];
             const std::int64_t at = dst_offset(f, group, static_cast<std::uint32_t>(row), four * 4 + slice);
+            if (f.src_largest != nullptr)
+                value = unscaled(f, static_cast<std::uint32_t>(row), four * 4 + slice, value);
             if (at >= 0) finish_one<T>(f, at, value);
         }
         __syncthreads();

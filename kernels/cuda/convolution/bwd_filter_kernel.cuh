@@ -33,6 +33,11 @@ __device__ __forceinline__ std::int64_t dst_offset(const Finish& f, std::int64_t
                                                    std::int64_t k) {
     RowPlace place = place_of(f, row);
     if (place.c >= f.real_channels) return -1;
+    if (f.folded) {
+        auto w = static_cast<std::uint32_t>(place.c);
+        place.c = static_cast<std::int32_t>(f.fold.split(w));
+        place.w = static_cast<std::int32_t>(w);
+    }
     if (f.flipped) {
         place.d = f.window[0] - 1 - place.d;
         place.h = f.window[1] - 1 - place.h;

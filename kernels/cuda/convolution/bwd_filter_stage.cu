@@ -1,0 +1,153 @@
+#include "kernels/cuda/convolution/bwd_filter_stage.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "kernels/cuda/convolution/bwd_filter_scale.cuh"
+#include "kernels/cuda/float_element.cuh"
+
+namespace convlens::cuda::filter_gradient {
+namespace {
+
+// A thread makes 8 channels of one cell.
+template <class From, class To, int Planes, bool Scaled>
+__global__ void __launch_bounds__(256) stage_kernel(const __grid_constant__ Stage s) {
+    const std::uint32_t eights = s.eights.divisor();
+    const std::int64_t count = s.cells * eights, step = static_cast<std::int64_t>(gridDim.x) * 256;
+    const From* src = static_cast<const From*>(s.src);
+    for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * 256 + threadIdx.x; i < count; i += step) {
+        auto cell = static_cast<std::uint32_t>(i);
+        std::uint32_t eight;
+        if (s.channels_fastest) {
+            eight = s.eights.split(cell);
+        } else {
+            // Rows of 32 cells, so that a warp reads one channel's neighbours.
+            eight = static_cast<std::uint32_t>(i / 32) % eights;
+            cell = static_cast<std::uint32_t>(i / 32 / eights * 32 + i % 32);
+            if (cell >= s.cells) continue;
+        }
+        std::uint32_t rest = cell;
+        const auto w = static_cast<std::int32_t>(s.w.split(rest)),
+                   h = static_cast<std::int32_t>(s.h.split(rest));
+        const From* row = src + rest * s.stride_n + h * s.stride_h;
+        alignas(16) To planes[Planes][8];
+        float read[8];
+        if (std::is_same_v<From, float> && s.vector) {
+            const float4* from = reinterpret_cast<const float4*>(row + w * s.stride_w + eight * 8);
+            const float4 a = __ldg(from), b = __ldg(from + 1);
+            read[0] = a.x, read[1] = a.y, read[2] = a.z, read[3] = a.w;
+            read[4] = b.x, read[5] = b.y, read[6] = b.z, read[7] = b.w;
+        }
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            auto c = eight * 8 + j;
+            const bool used = static_cast<std::int32_t>(c) < s.used;
+            std::uint32_t tap = used ? c : 0;
+            c = s.real_channels.split(tap);
+            const std::int32_t x = w * s.step - s.pad + static_cast<std::int32_t>(tap) * s.dilation;
+            const bool inside = used && static_cast<std::uint32_t>(x) < static_cast<std::uint32_t>(s.src_w);
+            float value = 0;
+            if (s.vector)
+                value = read[j];
+            else if (inside)
+                value = load_float(row[x * s.stride_w + c * s.stride_c]);
+            if constexpr (Scaled) value = inside ? scaled_by(value, scale_shift(__ldg(s.largest + c))) : 0.0f;
+            planes[0][j] = store_float<To>(value);
+            if constexpr (Planes == 2)
+                planes[1][j] = store_float<To>((value - load_float(planes[0][j])) * 2048.0f);
+        }
+        To* to =
+            static_cast<To*>(s.staged) + static_cast<std::int64_t>(cell) * s.channels * Planes + eight * 8;
+#pragma unroll
+        for (int p = 0; p < Planes; ++p)
+            *reinterpret_cast<uint4*>(to + p * s.channels) = *reinterpret_cast<const uint4*>(planes[p]);
+    }
+}
+
+constexpr unsigned finite_limit = 0x7f800000u;
+__device__ __forceinline__ unsigned magnitude(float x) {
+    const unsigned bits = __float_as_uint(x) & 0x7fffffffu;
+    return bits < finite_limit ? bits : 0;
+}
+
+// A block takes rows in turn. Channels in lanes, cells in what is left of them; or all threads are cells of
+// one channel (blockIdx.y).
+template <bool AlongChannels>
+__global__ void __launch_bounds__(256) largest_kernel(const __grid_constant__ Largest l) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int lanes = AlongChannels ? min(l.channels, 32) : 1, cells = 256 / lanes;
+    const int c = static_cast<int>(blockIdx.y) * lanes + (AlongChannels ? thread % lanes : 0);
+    const int first = thread / lanes;
+    unsigned most = 0;
+    if (c < l.channels && first < cells)
+        for (std::int64_t row = blockIdx.x; row < l.rows; row += gridDim.x) {
+            auto n = static_cast<std::uint32_t>(row);
+            const std::uint32_t h = l.h.split(n);
+            const float* from = l.src + n * l.stride_n + h * l.stride_h + c * l.stride_c;
+#pragma unroll 8
+            for (int w = first; w < l.w; w += cells)
+                most = max(most, magnitude(__ldg(from + w * l.stride_w)));
+        }
+    __shared__ unsigned shared[256];
+    shared[thread] = most;
+    __syncthreads();
+    if (thread >= lanes || c >= l.channels) return;
+    for (int i = thread + lanes; i < cells * lanes; i += lanes) most = max(most, shared[i]);
+    if (most > 0) atomicMax(l.largest + c, most);
+}
+
+__global__ void __launch_bounds__(256) zero_kernel(unsigned* values, std::int64_t count) {
+    const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * 256 + threadIdx.x;
+    if (i < count) values[i] = 0;
+}
+
+template <class From>
+void launch_from(const Stage& s, BulkMath math, unsigned grid, Stream stream) {
+    switch (math) {
+        case BulkMath::fp16:
+            return stage_kernel<From, __half, 1, false><<<grid, 256, 0, stream>>>(s);
+        case BulkMath::bf16:
+            return stage_kernel<From, __nv_bfloat16, 1, false><<<grid, 256, 0, stream>>>(s);
+        default:
+            break;
+    }
+    if constexpr (std::is_same_v<From, float>) {
+        if (math == BulkMath::scaled)
+            stage_kernel<float, __half, 1, true><<<grid, 256, 0, stream>>>(s);
+        else
+            stage_kernel<float, __half, 2, true><<<grid, 256, 0, stream>>>(s);
+    }
+}
+
+}  // namespace
+
+void launch_stage(const Stage& s, ElementType type, BulkMath math, Stream stream) {
+    const std::int64_t cells = s.channels_fastest ? s.cells : (s.cells + 31) / 32 * 32;
+    const std::int64_t blocks = (cells * s.eights.divisor() + 255) / 256;
+    const auto grid = static_cast<unsigned>(std::min<std::int64_t>(blocks, 1 << 22));
+    if (type == ElementType::f16)
+        launch_from<__half>(s, math, grid, stream);
+    else if (type == ElementType::bf16)
+        launch_from<__nv_bfloat16>(s, math, grid, stream);
+    else
+        launch_from<float>(s, math, grid, stream);
+}
+
+void launch_largest(const Largest& l, Stream stream) {
+    const bool along_channels = l.stride_c <= l.stride_w;
+    const std::int64_t groups = along_channels ? (l.channels + 31) / 32 : l.channels;
+    const auto grid_x =
+        static_cast<unsigned>(std::min<std::int64_t>(l.rows, std::max<std::int64_t>(1, 2048 / groups)));
+    const dim3 grid(grid_x, static_cast<unsigned>(groups));
+    if (along_channels)
+        largest_kernel<true><<<grid, 256, 0, stream>>>(l);
+    else
+        largest_kernel<false><<<grid, 256, 0, stream>>>(l);
+}
+
+void launch_zero(unsigned* values, std::int64_t count, Stream stream) {
+    zero_kernel<<<static_cast<unsigned>((count + 255) / 256), 256, 0, stream>>>(values, count);
+}
+
+}  // namespace convlens::cuda::filter_gradient
