@@ -198,10 +198,11 @@ inline std::vector<double> run_direction(Context& context, const Case& c, Direct
     const auto plan = make_plan(context, problem, {.algorithm = algorithm});
     const PlanInfo& info = plan->info();
     const DataType type = c.forward.src.type;
-    TypedTensor weights(TensorDesc::packed(c.forward.weights, type), &data.filter);
+    const auto given = [](const std::vector<double>& values) { return values.empty() ? nullptr : &values; };
+    TypedTensor weights(TensorDesc::packed(c.forward.weights, type), given(data.filter));
     GuardedBuffer packed(info.packed_bytes, 0xFF), workspace(info.workspace_bytes, workspace_fill);
     if (direction != Direction::bwd_filter) plan->pack_weights(weights.data(), packed.data());
-    TypedTensor src(c.forward.src, &data.src), dst(c.forward.dst, &data.dst);
+    TypedTensor src(c.forward.src, given(data.src)), dst(c.forward.dst, given(data.dst));
     const TensorDesc desc = std::visit([](const auto& p) { return p.dst; }, problem);
     TypedTensor result(desc, c.beta != 0 ? &data.old : nullptr);
     std::vector<const void*> sources;
