@@ -13,6 +13,19 @@ constexpr std::int64_t lanes = 16;
 template <class T>
 using SumOf = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
+// Sixteen sums side by side where the cells are neighbours, joined in order.
+template <class T>
+SumOf<T> row_sum(const T* at, std::int64_t length, std::int64_t stride) {
+    SumOf<T> sums[lanes] = {}, sum = 0;
+    std::int64_t w = 0;
+    if (stride == 1)
+        for (; w + lanes <= length; w += lanes)
+            for (std::int64_t j = 0; j < lanes; ++j) sums[j] += value_of(at[w + j]);
+    for (; w < length; ++w) sum += value_of(at[w * stride]);
+    for (const SumOf<T> part : sums) sum += part;
+    return sum;
+}
+
 // Up to sixteen channels from k on.
 template <class T, class To>
 void channels(const BwdBiasParams& p, const T* src, To* dst, std::int64_t k, std::int64_t count) {
@@ -28,8 +41,7 @@ void channels(const BwdBiasParams& p, const T* src, To* dst, std::int64_t k, std
                         for (std::int64_t j = 0; j < lanes; ++j) row[j] += value_of(at[j]);
                 else
                     for (std::int64_t j = 0; j < count; ++j)
-                        for (std::int64_t w = 0; w < p.cells[2]; ++w)
-                            row[j] += value_of(at[j * s[1] + w * s[4]]);
+                        row[j] = row_sum(at + j * s[1], p.cells[2], s[4]);
                 for (std::int64_t j = 0; j < count; ++j) totals[j] += row[j];
             }
     for (std::int64_t j = 0; j < count; ++j) {
