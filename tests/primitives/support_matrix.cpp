@@ -61,7 +61,39 @@ std::vector<Probe> convolution_probes() {
     p.has_bias = p.has_residual = true;
     p.activation = {ActivationKind::swish, 1, 0};
     probes.push_back({"fused", p});
+    p = convolution(16, 32, 1, 2, {});
+    for (const DataType type : {DataType::f64, DataType::f16, DataType::bf16}) {
+        p.src.type = p.dst.type = type;
+        probes.push_back({to_string(type), p});
+    }
     return probes;
+}
+
+// The same shapes in the other directions; gradients fuse nothing, so the last probe is left out.
+template <class Make>
+std::vector<Probe> gradient_probes(const Make& make) {
+    std::vector<Probe> probes;
+    for (const Probe& probe : convolution_probes())
+        if (probe.name != "fused" && std::get<ConvolutionProblem>(probe.problem).src.type == DataType::f32)
+            probes.push_back({probe.name, make(std::get<ConvolutionProblem>(probe.problem))});
+    ConvolutionProblem p = convolution(16, 32, 1, 2, {});
+    p.alpha = 0.5f;
+    p.beta = 1;
+    probes.push_back({"alpha, beta", make(p)});
+    p = convolution(16, 32, 1, 2, {});
+    for (const DataType type : {DataType::f64, DataType::f16, DataType::bf16}) {
+        p.src.type = p.dst.type = type;
+        probes.push_back({to_string(type), make(p)});
+    }
+    return probes;
+}
+
+Problem bwd_data(const ConvolutionProblem& p) {
+    return ConvolutionBwdDataProblem{p.dst, p.weights, p.src, p.window, p.groups, p.mode, p.alpha, p.beta};
+}
+Problem bwd_filter(const ConvolutionProblem& p) {
+    return ConvolutionBwdFilterProblem{
+        p.src, p.dst, TensorDesc::packed(p.weights, p.src.type), p.window, p.groups, p.mode, p.alpha, p.beta};
 }
 
 TransposedConvolutionProblem transposed(std::int64_t c, std::int64_t k, std::int64_t groups, int spatial,
@@ -209,6 +241,11 @@ void print_operation(std::ostream& out, const std::vector<Probe>& probes) {
 std::string matrix() {
     std::ostringstream out;
     print_operation(out, convolution_probes());
+    print_operation(out, gradient_probes(bwd_data));
+    print_operation(out, gradient_probes(bwd_filter));
+    print_operation(out, pointwise_probes([](const TensorDesc& x) {
+                        return ConvolutionBwdBiasProblem{x, TensorDesc::packed({x.dims[1]}, x.type), 1, 0};
+                    }));
     print_operation(out, transposed_probes());
     print_operation(out, {{"1 row", fully_connected(1)}, {"32 rows", fully_connected(32)}});
     print_operation(out, pooling_probes());
@@ -248,6 +285,9 @@ void print_cuda_rows(std::ostream& out, const P& sample) {
 std::string cuda_lists() {
     std::ostringstream rows;
     print_cuda_rows(rows, ConvolutionProblem{});
+    print_cuda_rows(rows, ConvolutionBwdDataProblem{});
+    print_cuda_rows(rows, ConvolutionBwdFilterProblem{});
+    print_cuda_rows(rows, ConvolutionBwdBiasProblem{});
     print_cuda_rows(rows, TransposedConvolutionProblem{});
     print_cuda_rows(rows, FullyConnectedProblem{});
     print_cuda_rows(rows, PoolingProblem{});
