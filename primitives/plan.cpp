@@ -150,6 +150,7 @@ Plan::~Plan() = default;
 void Plan::pack_weights(const void* weights, void* packed) const {
     if (info_.weights_bytes == 0) return;
     if (weights == nullptr) throw Error(Status::bad_parameter, "weights: null");
+    if (info_.packed_bytes == 0) return;  // a data gradient whose outputs read nothing
     if (packed == nullptr) throw Error(Status::bad_parameter, "packed: null");
     if (reinterpret_cast<std::uintptr_t>(packed) % 64 != 0)
         throw Error(Status::bad_parameter, "packed: not 64-byte aligned");
@@ -175,7 +176,7 @@ Buffer pack_weights(Context& context, const Plan& plan, const void* weights) {
 void pack_weights(Context& context, const Plan& plan, const void* weights, void* packed) {
     const PlanInfo& info = plan.info();
     check_context(context, info);
-    if (info.weights_bytes == 0) return;
+    if (info.weights_bytes == 0 || info.packed_bytes == 0) return;
     if (context.backend() == Backend::cpu) return plan.pack_weights(weights, packed);
     if (packed == nullptr) throw Error(Status::bad_parameter, "packed: null");
     if (reinterpret_cast<std::uintptr_t>(packed) % 64 != 0)

@@ -63,6 +63,11 @@ inline kernels::BwdBiasParams bwd_bias_params(const ConvolutionBwdBiasProblem& p
     p.dst_stride = problem.dst.strides[0];
     p.alpha = problem.alpha;
     p.beta = problem.beta;
+    // The other lengths may be anything then: they must not be looped over.
+    if (problem.src.is_empty()) {
+        p.batch = 0;
+        p.cells = {1, 1, 1};
+    }
     return p;
 }
 
