@@ -18,6 +18,9 @@ std::span<const Algorithm<ConvolutionProblem>> algorithms(Backend backend) {
         // tiles and channels repay the transforms.
         convolution_rows::winograd_4x4(),
         convolution_rows::winograd_2x2(),
+        // Large windows: a window's size costs transforms nothing but overlap.
+        convolution_rows::fft(),
+        convolution_rows::fft_tiling(),
         // The table of offsets is small and as quick as computing them, which is left for lengths beyond it.
         convolution_rows::implicit_precomp_gemm(),
         convolution_rows::implicit_gemm(),

@@ -11,6 +11,8 @@ std::span<const Algorithm<ConvolutionBwdFilterProblem>> algorithms(Backend backe
     if (backend == Backend::cuda) return cuda_algorithms<ConvolutionBwdFilterProblem>();
     namespace rows = convolution_rows;
     static const std::array list = {
+        rows::bwd_filter_fft(),
+        rows::bwd_filter_fft_tiling(),
         rows::bwd_filter_depthwise(),
         // Vectors lie along the longer of C and K, and nothing is packed where few tiles read it.
         rows::bwd_filter_pointwise(),

@@ -15,8 +15,12 @@ Row implicit_gemm();
 Row im2col_gemm();
 Row winograd_2x2();
 Row winograd_4x4();
+Row fft();
+Row fft_tiling();
 Row direct();
 
+BwdFilterRow bwd_filter_fft();
+BwdFilterRow bwd_filter_fft_tiling();
 BwdFilterRow bwd_filter_depthwise();
 BwdFilterRow bwd_filter_pointwise();
 BwdFilterRow bwd_filter_implicit_precomp_gemm();

@@ -106,7 +106,7 @@ inline double longest_sum(const ConvolutionProblem& p, Direction direction) {
 inline double direction_tolerance(double terms, ErrorClass error_class, DataType type, double scale,
                                   double value) {
     if (type == DataType::f64) return 2e-16 * (3 + std::sqrt(terms)) * scale + 1e-300;
-    const double factor = error_class == ErrorClass::winograd || error_class == ErrorClass::fft ? 60.0 : 1.0;
+    const double factor = error_class == ErrorClass::winograd ? 60.0 : 1.0;
     const double rounding = error_class == ErrorClass::tf32   ? 0x1p-10
                             : error_class == ErrorClass::fp16 ? 0x1p-10
                             : error_class == ErrorClass::bf16 ? 0x1p-7
@@ -256,6 +256,7 @@ inline int check_direction(Context& context, const Case& c, Direction direction,
         for (std::size_t i = 0; i < result.size(); ++i) {
             double bound = direction_tolerance(terms, candidate.error_class, result_type, reference.scale[i],
                                                reference.value[i]);
+            if (candidate.error_class == ErrorClass::fft) bound += fft_tolerance(reference.scale);
             if (std::fabs(result[i] - reference.value[i]) <= bound) continue;
             ADD_FAILURE() << operation_name(problem) << " by " << candidate.algorithm << ", "
                           << text_of(problem) << ": element " << i << " is " << result[i] << ", should be "
