@@ -23,6 +23,8 @@ struct Args {
     float* parts;  // [split][tap][padded output]
     FastDivision dst_w, dst_h, dst_d, outputs_a_channel, window_w, window_h;
     std::int64_t cells, padded_outputs, taps;
+    std::int64_t units;    // fours of cells
+    FastDivision units_w;  // of a row
     std::int32_t outputs, splits;
     std::int32_t size[3], step[3], pad[3], dilation[3], reach[3];  // D H W; reach: of the whole window
     std::int64_t src_n, src_c, src_axis[3], diff_n, diff_k, diff_axis[3];
@@ -119,8 +121,86 @@ __global__ void __launch_bounds__(32 * block_warps) depthwise(const __grid_const
     }
 }
 
+// Three rows of a window of S columns, dilation 1 along them: four neighbouring cells of a row share what
+// they read. Lanes are outputs, warps are fours of cells; two axes.
+constexpr int rows_a_thread = 3, cells_a_unit = 4;
+template <class T, int S, int Step>
+__global__ void __launch_bounds__(32 * block_warps) depthwise_rows(const __grid_constant__ Args a) {
+    __shared__ float shared[block_warps][rows_a_thread * S][32];
+    const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+    const int first_row = static_cast<int>(blockIdx.y) * rows_a_thread, split = static_cast<int>(blockIdx.z);
+    const std::int64_t first = a.units * split / a.splits, end = a.units * (split + 1) / a.splits;
+    const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * 32 + lane;
+    const auto dst_w = static_cast<std::int32_t>(a.dst_w.divisor());
+    const T* src =
+        static_cast<const T*>(a.src) + a.outputs_a_channel.quotient(static_cast<std::uint32_t>(k)) * a.src_c;
+    const T* diff = static_cast<const T*>(a.diff) + k * a.diff_k;
+    float sums[rows_a_thread][S] = {};
+    if (k < a.outputs)
+        for (std::int64_t unit = first + warp; unit < end; unit += block_warps) {
+            auto rest = static_cast<std::uint32_t>(unit);
+            const auto q = static_cast<std::int32_t>(a.units_w.split(rest)) * cells_a_unit,
+                       p = static_cast<std::int32_t>(a.dst_h.split(rest)),
+                       n = static_cast<std::int32_t>(rest);
+            const std::int32_t x0 = q * Step - a.pad[2], y0 = p * a.step[1] - a.pad[1];
+            const T* from = diff + n * a.diff_n + p * a.diff_axis[1] + q * a.diff_axis[2];
+            float dy[cells_a_unit];
+#pragma unroll
+            for (int i = 0; i < cells_a_unit; ++i)
+                dy[i] = q + i < dst_w ? load_float(from[i * a.diff_axis[2]]) : 0.0f;
+            constexpr int columns = (cells_a_unit - 1) * Step + S;
+            float x[rows_a_thread][columns];
+#pragma unroll
+            for (int r = 0; r < rows_a_thread; ++r) {
+                const std::int32_t y = y0 + (first_row + r) * a.dilation[1];
+                const bool row = y >= 0 && y < a.size[1];
+                const T* at = src + n * a.src_n + y * a.src_axis[1] + x0 * a.src_axis[2];
+#pragma unroll
+                for (int j = 0; j < columns; ++j)
+                    x[r][j] =
+                        row && x0 + j >= 0 && x0 + j < a.size[2] ? load_float(at[j * a.src_axis[2]]) : 0.0f;
+            }
+#pragma unroll
+            for (int i = 0; i < cells_a_unit; ++i)
+                if (q + i < dst_w)
+#pragma unroll
+                    for (int r = 0; r < rows_a_thread; ++r)
+#pragma unroll
+                        for (int t = 0; t < S; ++t) sums[r][t] = fmaf(dy[i], x[r][i * Step + t], sums[r][t]);
+        }
+#pragma unroll
+    for (int r = 0; r < rows_a_thread; ++r)
+#pragma unroll
+        for (int t = 0; t < S; ++t) shared[warp][r * S + t][lane] = sums[r][t];
+    __syncthreads();
+    float* parts = a.parts + (split * a.taps + first_row * S) * a.padded_outputs;
+    const int count =
+        static_cast<int>(min(static_cast<std::int64_t>(rows_a_thread * S), a.taps - first_row * S));
+    for (int i = warp; i < count; i += block_warps) {
+        float sum = 0;
+#pragma unroll
+        for (int other = 0; other < block_warps; ++other) sum += shared[other][i][lane];
+        if (k < a.outputs) parts[i * a.padded_outputs + k] = sum;
+    }
+}
+
+template <class T, int S, int Step>
+void launch_rows(const Args& a, Stream stream) {
+    const std::int64_t rows = a.taps / S;
+    const dim3 grid(static_cast<unsigned>((a.outputs + 31) / 32),
+                    static_cast<unsigned>((rows + rows_a_thread - 1) / rows_a_thread),
+                    static_cast<unsigned>(a.splits));
+    depthwise_rows<T, S, Step><<<grid, 32 * block_warps, 0, stream>>>(a);
+}
+
 template <class T>
-void launch(const Args& a, bool along_outputs, Stream stream) {
+void launch(const Args& a, bool along_outputs, bool rows, Stream stream) {
+    if (rows) {
+        const bool two = a.step[2] == 2;
+        if (a.window_w.divisor() == 3)
+            return two ? launch_rows<T, 3, 2>(a, stream) : launch_rows<T, 3, 1>(a, stream);
+        return two ? launch_rows<T, 5, 2>(a, stream) : launch_rows<T, 5, 1>(a, stream);
+    }
     const dim3 grid(static_cast<unsigned>(along_outputs ? (a.outputs + 31) / 32 : a.outputs),
                     static_cast<unsigned>((a.taps + taps_a_thread - 1) / taps_a_thread),
                     static_cast<unsigned>(a.splits));
@@ -141,6 +221,8 @@ Args args_of(const BwdFilterDepthwise& p, const void* src, const void* diff, voi
     a.outputs_a_channel = FastDivision(g.outputs / g.groups);
     a.window_w = FastDivision(g.window[2]), a.window_h = FastDivision(g.window[1]);
     a.cells = g.batch * g.dst_cells(), a.padded_outputs = padded(g.outputs), a.taps = g.taps();
+    const std::int64_t units_w = (g.dst[2] + cells_a_unit - 1) / cells_a_unit;
+    a.units = g.batch * g.dst[1] * units_w, a.units_w = FastDivision(units_w);
     a.outputs = narrow(g.outputs), a.splits = p.splits;
     for (std::size_t i = 0; i < 3; ++i) {
         a.size[i] = narrow(g.src[i]), a.step[i] = narrow(g.strides[i]), a.pad[i] = narrow(g.pads[i]);
@@ -168,11 +250,14 @@ BwdFilterDepthwise bwd_filter_depthwise_params(const BwdFilterParams& problem, c
     BwdFilterDepthwise p;
     p.problem = problem;
     p.along_outputs = std::abs(g.dst_strides[1]) <= std::abs(g.dst_strides[4]);
-    const std::int64_t blocks = (p.along_outputs ? (g.outputs + 31) / 32 : g.outputs) *
-                                ((g.taps() + taps_a_thread - 1) / taps_a_thread);
+    p.rows = p.along_outputs && (g.window[2] == 3 || g.window[2] == 5) && g.strides[2] <= 2 &&
+             g.dilations[2] == 1 && g.window[0] == 1 && g.src[0] == 1 && g.dst[0] == 1 && g.pads[0] == 0;
+    const std::int64_t tap_blocks = p.rows ? (g.window[1] + rows_a_thread - 1) / rows_a_thread
+                                           : (g.taps() + taps_a_thread - 1) / taps_a_thread;
+    const std::int64_t blocks = (p.along_outputs ? (g.outputs + 31) / 32 : g.outputs) * tap_blocks;
     const std::int64_t cells = g.batch * g.dst_cells(), least = p.along_outputs ? 64 : 1024;
     const std::int64_t wanted =
-        (std::int64_t{8} * std::max(1, traits.multiprocessors) + blocks) / std::max<std::int64_t>(blocks, 1);
+        std::int64_t{8} * std::max(1, traits.multiprocessors) / std::max<std::int64_t>(blocks, 1);
     p.splits = static_cast<int>(std::clamp<std::int64_t>(std::min(wanted, cells / least), 1, 512));
     p.workspace_bytes = static_cast<std::size_t>(p.splits * g.taps() * padded(g.outputs)) * sizeof(float);
     return p;
@@ -187,11 +272,11 @@ void bwd_filter_depthwise(const BwdFilterDepthwise& p, const void* src, const vo
     const Args a = args_of(p, src, diff, workspace);
     if (a.cells == 0) return launch_scale(finish, stream);
     if (p.problem.type == ElementType::f16)
-        launch<__half>(a, p.along_outputs, stream);
+        launch<__half>(a, p.along_outputs, p.rows, stream);
     else if (p.problem.type == ElementType::bf16)
-        launch<__nv_bfloat16>(a, p.along_outputs, stream);
+        launch<__nv_bfloat16>(a, p.along_outputs, p.rows, stream);
     else
-        launch<float>(a, p.along_outputs, stream);
+        launch<float>(a, p.along_outputs, p.rows, stream);
     launch_finish(finish, stream);
 }
 

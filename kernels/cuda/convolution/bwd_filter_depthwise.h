@@ -14,6 +14,7 @@ namespace convlens::cuda {
 struct BwdFilterDepthwise {
     BwdFilterParams problem;
     bool along_outputs = true;
+    bool rows = false;  // four cells of a row share what they read
     int splits = 1;
     std::size_t workspace_bytes = 0;
 };
