@@ -18,6 +18,7 @@ std::span<const Algorithm<ConvolutionProblem>> algorithms(Backend backend) {
         // tiles and channels repay the transforms.
         convolution_rows::winograd_4x4(),
         convolution_rows::winograd_2x2(),
+        convolution_rows::winograd_2x2_5x5(),
         // Large windows: a window's size costs transforms nothing but overlap.
         convolution_rows::fft(),
         convolution_rows::fft_tiling(),

@@ -20,6 +20,7 @@ std::span<const Algorithm<ConvolutionProblem>> cuda_algorithms() {
         rows::implicit_gemm_tf32(),
         rows::winograd_4x4(),
         rows::winograd_2x2(),
+        rows::winograd_2x2_5x5(),
         rows::wgmma_split_tf32(),
         rows::implicit_gemm_split_tf32(),
         // A window of one cell is a product on the tensor itself.

@@ -17,6 +17,7 @@ std::span<const Algorithm<ConvolutionBwdDataProblem>> algorithms(Backend backend
         bwd_data_by<rows::pointwise>(),
         bwd_data_by<rows::winograd_4x4>(),
         bwd_data_by<rows::winograd_2x2>(),
+        bwd_data_by<rows::winograd_2x2_5x5>(),
         bwd_data_by<rows::fft>(),
         bwd_data_by<rows::fft_tiling>(),
         bwd_data_by<rows::implicit_precomp_gemm>(),

@@ -21,6 +21,7 @@ std::span<const Algorithm<ConvolutionBwdDataProblem>> cuda_algorithms() {
         bwd_data_by<rows::implicit_gemm_tf32>(),
         bwd_data_by<rows::winograd_4x4>(),
         bwd_data_by<rows::winograd_2x2>(),
+        bwd_data_by<rows::winograd_2x2_5x5>(),
         bwd_data_by<rows::wgmma_split_tf32>(),
         bwd_data_by<rows::implicit_gemm_split_tf32>(),
         bwd_data_by<rows::pointwise>(),

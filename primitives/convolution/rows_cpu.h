@@ -14,6 +14,7 @@ Row implicit_precomp_gemm();
 Row implicit_gemm();
 Row im2col_gemm();
 Row winograd_2x2();
+Row winograd_2x2_5x5();
 Row winograd_4x4();
 Row fft();
 Row fft_tiling();

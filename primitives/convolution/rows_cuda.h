@@ -12,6 +12,7 @@ Row depthwise();
 Row pointwise();
 Row winograd_4x4();
 Row winograd_2x2();
+Row winograd_2x2_5x5();
 // Hopper's matrix instructions with bulk copies.
 Row wgmma_fp16();
 Row wgmma_bf16();

@@ -8,16 +8,17 @@
 
 namespace convlens {
 
-// Empty, or why F(m x m, 3 x 3) does not compute this window.
-inline std::string reject_winograd_window(const ConvolutionProblem& problem) {
+// Empty, or why F(m x m, length x length) does not compute this window.
+inline std::string reject_winograd_window(const ConvolutionProblem& problem, std::int64_t length) {
     const auto all_ones = [](const Dims& values) {
         for (const std::int64_t value : values)
             if (value != 1) return false;
         return true;
     };
     if (problem.window.rank() != 2) return "Winograd here needs two spatial axes";
-    if (problem.weights[2] != 3 || problem.weights[3] != 3)
-        return "Winograd here needs a 3x3 window, not " + std::to_string(problem.weights[2]) + "x" +
+    if (problem.weights[2] != length || problem.weights[3] != length)
+        return "Winograd here needs a " + std::to_string(length) + "x" + std::to_string(length) +
+               " window, not " + std::to_string(problem.weights[2]) + "x" +
                std::to_string(problem.weights[3]);
     if (!all_ones(problem.window.strides)) return "Winograd needs stride 1";
     if (!all_ones(problem.window.dilations)) return "Winograd needs dilation 1";

@@ -7,10 +7,10 @@
 namespace convlens::convolution_rows {
 namespace {
 
+template <int window>
 std::string reject(const ConvolutionProblem& problem, const Context&) {
     if (auto reason = reject_unless_f32(problem); !reason.empty()) return reason;
-    if (auto reason = reject_winograd_window(problem); !reason.empty()) return reason;
-    return {};
+    return reject_winograd_window(problem, window);
 }
 
 class WinogradPlan final : public ConvolutionPlan {
@@ -20,7 +20,7 @@ class WinogradPlan final : public ConvolutionPlan {
 
   private:
     void pack_impl(const void* weights, void* packed) const override {
-        cpu::winograd_pack(geometry_, tiling_.tile, static_cast<const float*>(weights),
+        cpu::winograd_pack(geometry_, tiling_, static_cast<const float*>(weights),
                            static_cast<float*>(packed));
     }
     void execute_impl(Context& context, const ExecuteArgs& args) const override {
@@ -35,7 +35,7 @@ template <int tile>
 std::unique_ptr<Plan> make(const ConvolutionProblem& problem, const Context& context, PlanInfo info) {
     const cpu::ConvolutionGeometry geometry = convolution_geometry(problem);
     const cpu::WinogradTiling tiling = cpu::winograd_tiling(geometry, tile, context.threads());
-    info.packed_bytes = cpu::winograd_packed_size(geometry, tile) * sizeof(float);
+    info.packed_bytes = cpu::winograd_packed_size(geometry, tiling) * sizeof(float);
     info.workspace_bytes = problem.dst.is_empty() ? 0 : cpu::winograd_workspace_bytes(tiling);
     info.work.executed_flops = cpu::winograd_operations(geometry, tiling);
     return std::make_unique<WinogradPlan>(problem, std::move(info), tiling);
@@ -61,8 +61,12 @@ bool preferred_2x2(const ConvolutionProblem& problem, const Context&) {
 
 }  // namespace
 
-Row winograd_4x4() { return {"winograd_4x4", ErrorClass::winograd, true, reject, preferred_4x4, make<4>}; }
+Row winograd_4x4() { return {"winograd_4x4", ErrorClass::winograd, true, reject<3>, preferred_4x4, make<4>}; }
 
-Row winograd_2x2() { return {"winograd_2x2", ErrorClass::winograd, true, reject, preferred_2x2, make<2>}; }
+Row winograd_2x2() { return {"winograd_2x2", ErrorClass::winograd, true, reject<3>, preferred_2x2, make<2>}; }
+
+Row winograd_2x2_5x5() {
+    return {"winograd_2x2_5x5", ErrorClass::winograd, true, reject<5>, preferred_2x2, make<2>};
+}
 
 }  // namespace convlens::convolution_rows

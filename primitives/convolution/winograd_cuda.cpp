@@ -7,10 +7,10 @@
 namespace convlens::cuda_rows::convolution {
 namespace {
 
-template <int tile>
+template <int tile, int window>
 std::string reject(const ConvolutionProblem& problem, const Context&) {
     if (auto reason = reject_unless_f32(problem); !reason.empty()) return reason;
-    if (auto reason = reject_winograd_window(problem); !reason.empty()) return reason;
+    if (auto reason = reject_winograd_window(problem, window); !reason.empty()) return reason;
     const kernels::ConvolutionGeometry geometry = convolution_geometry(problem);
     if (!cuda::winograd_fits(geometry, tile))
         return "the image or the filter is too large for 31-bit numbers";
@@ -73,8 +73,16 @@ bool preferred_2x2(const ConvolutionProblem& problem, const Context&) {
 
 }  // namespace
 
-Row winograd_4x4() { return {"winograd_4x4", ErrorClass::winograd, true, reject<4>, preferred_4x4, make<4>}; }
+Row winograd_4x4() {
+    return {"winograd_4x4", ErrorClass::winograd, true, reject<4, 3>, preferred_4x4, make<4>};
+}
 
-Row winograd_2x2() { return {"winograd_2x2", ErrorClass::winograd, true, reject<2>, preferred_2x2, make<2>}; }
+Row winograd_2x2() {
+    return {"winograd_2x2", ErrorClass::winograd, true, reject<2, 3>, preferred_2x2, make<2>};
+}
+
+Row winograd_2x2_5x5() {
+    return {"winograd_2x2_5x5", ErrorClass::winograd, true, reject<2, 5>, preferred_2x2, make<2>};
+}
 
 }  // namespace convlens::cuda_rows::convolution

@@ -6,7 +6,11 @@
 namespace convlens::test {
 namespace {
 
-const char* const both[] = {"winograd_4x4", "winograd_2x2"};
+// The rows that take the window of p.
+std::vector<const char*> rows_of(const ConvolutionProblem& p) {
+    if (p.weights[2] == 5) return {"winograd_2x2_5x5"};
+    return {"winograd_4x4", "winograd_2x2"};
+}
 
 Context& context() {
     static Context three_threads(test_options(3));
@@ -19,7 +23,7 @@ void check(Context& where, const ConvolutionProblem& p, unsigned seed) {
     const ConvolutionData data = random_convolution_data(p, seed);
     const ConvolutionReference reference = reference_convolution(p, data);
     const double largest = *std::max_element(reference.scale.begin(), reference.scale.end());
-    for (const char* name : both) {
+    for (const char* name : rows_of(p)) {
         const auto result = run_convolution(where, p, name, data);
         for (std::size_t i = 0; i < result.size(); ++i) {
             if (std::fabs(result[i] - reference.value[i]) <= 16 * 0x1p-24 * (largest + 1)) continue;
@@ -35,10 +39,12 @@ TEST(Winograd, EveryChannelCountOnEveryVectorTarget) {
         SCOPED_TRACE(target);
         for (Index c = 1; c <= 33; ++c) {
             const Index k = (c * 7) % 34 == 0 ? 34 : (c * 7) % 34;
-            auto p = make_problem({1, c, k, 1, {9, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 0}, {0, 2}});
-            p.has_bias = true;
-            p.has_residual = c % 2;
-            check(context(), p, static_cast<unsigned>(c));
+            for (const Index window : {3, 5}) {
+                auto p = make_problem({1, c, k, 1, {9, 6}, {window, window}, {1, 1}, {1, 1}, {1, 0}, {0, 2}});
+                p.has_bias = true;
+                p.has_residual = c % 2;
+                check(context(), p, static_cast<unsigned>(c));
+            }
         }
     });
 }
@@ -48,10 +54,20 @@ TEST(Winograd, EverySizeAndPad) {
     for (Index h = 1; h <= 13; ++h)
         for (Index w = 1; w <= 13; ++w) {
             const Index pads[] = {h % 4, w % 3, (h + w) % 5, (h * w) % 4};
-            if (h + pads[0] + pads[1] < 3 || w + pads[2] + pads[3] < 3) continue;
-            const auto p = make_problem(
-                {1, 5, 3, 1, {h, w}, {3, 3}, {1, 1}, {1, 1}, {pads[0], pads[2]}, {pads[1], pads[3]}});
-            check(context(), p, static_cast<unsigned>(h * 20 + w));
+            for (const Index window : {3, 5}) {
+                if (h + pads[0] + pads[1] < window || w + pads[2] + pads[3] < window) continue;
+                const auto p = make_problem({1,
+                                             5,
+                                             3,
+                                             1,
+                                             {h, w},
+                                             {window, window},
+                                             {1, 1},
+                                             {1, 1},
+                                             {pads[0], pads[2]},
+                                             {pads[1], pads[3]}});
+                check(context(), p, static_cast<unsigned>(h * 20 + w));
+            }
         }
 }
 
@@ -60,8 +76,10 @@ TEST(Winograd, LayoutsModesAndEpilogues) {
     for (int src = 0; src < 4; ++src)
         for (int dst = 0; dst < 4; ++dst)
             for (const bool flipped : {false, true}) {
-                auto p = make_problem({2, 18, 21, 1, {7, 10}, {3, 3}, {1, 1}, {1, 1}, {2, 1}, {0, 1}},
-                                      static_cast<Layout>(src), static_cast<Layout>(dst));
+                const Index window = (src + dst) % 2 ? 5 : 3;
+                auto p =
+                    make_problem({2, 18, 21, 1, {7, 10}, {window, window}, {1, 1}, {1, 1}, {2, 1}, {0, 1}},
+                                 static_cast<Layout>(src), static_cast<Layout>(dst));
                 p.mode = flipped ? ConvolutionMode::convolution : ConvolutionMode::cross_correlation;
                 p.has_bias = dst % 2;
                 p.has_residual = src % 2;
@@ -78,15 +96,16 @@ TEST(Winograd, ChunksAndThreads) {
         {1, 40, 24, 1, {61, 53}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
         {2, 150, 70, 1, {14, 13}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
         {1, 33, 65, 1, {7, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
+        {2, 150, 70, 1, {14, 13}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}},
     };
     for (const auto& shape : shapes) {
         const auto p = make_problem(shape);
         check(context(), p, 9);
         const ConvolutionData data = random_convolution_data(p, 10);
-        for (const char* name : both)
+        for (const char* name : rows_of(p))
             EXPECT_EQ(run_convolution(one, p, name, data), run_convolution(context(), p, name, data)) << name;
         // A plan for one thread has one slice of workspace; a larger pool must keep to it.
-        for (const char* name : both) {
+        for (const char* name : rows_of(p)) {
             const auto plan = make_plan(one, p, {.algorithm = name});
             GuardedBuffer packed(plan->info().packed_bytes, 0xFF),
                 workspace(plan->info().workspace_bytes, 0xFF);
@@ -104,7 +123,7 @@ TEST(Winograd, ChunksAndThreads) {
 TEST(Winograd, WorkspaceOfOneByteLessIsRefused) {
     const auto p = make_problem({1, 20, 20, 1, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
     const ConvolutionData data = random_convolution_data(p, 11);
-    for (const char* name : both) {
+    for (const char* name : rows_of(p)) {
         const auto plan = make_plan(context(), p, {.algorithm = name});
         ASSERT_GT(plan->info().workspace_bytes, 0u);
         GuardedBuffer packed(plan->info().packed_bytes, 0), workspace(plan->info().workspace_bytes, 0);
@@ -124,6 +143,8 @@ TEST(Winograd, RefusesWithAReason) {
         {1, 4, 4, 1, {9, 9}, {3, 3}, {2, 1}, {1, 1}, {0, 0}, {0, 0}},
         {1, 4, 4, 1, {9, 9}, {3, 3}, {1, 1}, {1, 2}, {0, 0}, {0, 0}},
         {1, 4, 4, 1, {9, 9}, {3, 5}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
+        {1, 4, 4, 1, {9, 9}, {5, 5}, {1, 2}, {1, 1}, {0, 0}, {0, 0}},
+        {1, 4, 4, 1, {9, 9}, {7, 7}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
         {1, 4, 4, 2, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
         {1, 4, 4, 1, {9}, {3}, {1}, {1}, {0}, {0}},
         {1, 4, 4, 1, {9, 9, 9}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}},
@@ -141,7 +162,7 @@ TEST(Winograd, EmptyBatch) {
     const auto p = make_problem({0, 20, 20, 1, {9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}});
     Context one(test_options(1));
     for (Context* where : {&one, &context()})
-        for (const char* name : both) EXPECT_NO_THROW(make_plan(*where, p, {.algorithm = name}));
+        for (const char* name : rows_of(p)) EXPECT_NO_THROW(make_plan(*where, p, {.algorithm = name}));
 }
 
 TEST(Winograd, ExecutesFewerOperations) {
@@ -153,6 +174,10 @@ TEST(Winograd, ExecutesFewerOperations) {
     EXPECT_LT(four.executed_flops, four.flops / 3);
     EXPECT_GT(two.executed_flops, two.flops / 2.25);
     EXPECT_LT(two.executed_flops, two.flops / 1.9);
+    const auto large = make_problem({1, 64, 64, 1, {56, 56}, {5, 5}, {1, 1}, {1, 1}, {2, 2}, {2, 2}});
+    const auto five = make_plan(context(), large, {.algorithm = "winograd_2x2_5x5"})->info().work;
+    EXPECT_GT(five.executed_flops, five.flops / 2.78);
+    EXPECT_LT(five.executed_flops, five.flops / 2);
 }
 
 // The pattern that overflows half precision inside F(4x4); single precision must keep the small answer.

@@ -48,11 +48,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 using D = hn::ScalableTag<float>;
 using V = hn::Vec<D>;
 
-template <int tile>
+// A tile of outputs and its window; tile + window - 1 cells are read on each axis.
+template <int tile, int window>
 struct Transform;
 
 template <>
-struct Transform<2> {
+struct Transform<2, 3> {
     static HWY_INLINE void input(const V (&d)[4], V (&t)[4]) {
         t[0] = hn::Sub(d[0], d[2]);
         t[1] = hn::Add(d[1], d[2]);
@@ -68,7 +69,7 @@ struct Transform<2> {
 // Interpolation at 0, +-5/8, +-3/2 and infinity: exact in binary, and a rounding error of about a third of
 // that of the points 0, +-1, +-2.
 template <>
-struct Transform<4> {
+struct Transform<4, 3> {
     static constexpr float p = winograd_p, q = winograd_q, a = p * p, b = q * q;
 
     static HWY_INLINE void input(const V (&d)[6], V (&t)[6]) {
@@ -93,6 +94,18 @@ struct Transform<4> {
         y[1] = hn::MulAdd(qv, d2, hn::Mul(pv, d1));
         y[2] = hn::MulAdd(bv, s2, hn::Mul(av, s1));
         y[3] = hn::MulAdd(hn::Set(tag, q * b), d2, hn::MulAdd(hn::Set(tag, p * a), d1, m[5]));
+    }
+};
+
+// Two outputs of five taps: as many points as four outputs of three, so the same points.
+template <>
+struct Transform<2, 5> {
+    static HWY_INLINE void input(const V (&d)[6], V (&t)[6]) { Transform<4, 3>::input(d, t); }
+    static HWY_INLINE void output(const V (&m)[6], V (&y)[2]) {
+        const D tag;
+        const V pv = hn::Set(tag, winograd_p), qv = hn::Set(tag, winograd_q);
+        y[0] = hn::Add(hn::Add(m[0], hn::Add(m[1], m[2])), hn::Add(m[3], m[4]));
+        y[1] = hn::MulAdd(qv, hn::Sub(m[3], m[4]), hn::MulAdd(pv, hn::Sub(m[1], m[2]), m[5]));
     }
 };
 
@@ -121,9 +134,9 @@ HWY_INLINE V cell(const TileInput& in, int row, int column, std::int64_t count) 
     return hn::Load(d, lanes);
 }
 
-template <int tile, Reading reading>
+template <int tile, int window, Reading reading>
 HWY_NOINLINE void transform_vector(const TileInput& in, std::int64_t count, float* out, std::int64_t plane) {
-    constexpr int side = tile + 2;
+    constexpr int side = tile + window - 1;
     const D d;
     V columns[side][side];  // [column][position down]
 #pragma GCC unroll 6
@@ -131,24 +144,24 @@ HWY_NOINLINE void transform_vector(const TileInput& in, std::int64_t count, floa
         V cells[side];
 #pragma GCC unroll 6
         for (int i = 0; i < side; ++i) cells[i] = cell<reading>(in, i, j, count);
-        Transform<tile>::input(cells, columns[j]);
+        Transform<tile, window>::input(cells, columns[j]);
     }
 #pragma GCC unroll 6
     for (int i = 0; i < side; ++i) {
         V row[side], done[side];
 #pragma GCC unroll 6
         for (int j = 0; j < side; ++j) row[j] = columns[j][i];
-        Transform<tile>::input(row, done);
+        Transform<tile, window>::input(row, done);
 #pragma GCC unroll 6
         for (int j = 0; j < side; ++j) hn::Store(done[j], d, out + (i * side + j) * plane);
     }
 }
 
 // Tiles [begin, end) of the batch to rows of `transformed`, where row 0 is tile `origin`.
-template <int tile>
+template <int tile, int window>
 void transform_input(const WinogradJob& job, std::int64_t origin, std::int64_t begin, std::int64_t end,
                      float* transformed) {
-    constexpr int side = tile + 2;
+    constexpr int side = tile + window - 1;
     const ConvolutionGeometry& g = job.g;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
     for (std::int64_t index = begin; index < end; ++index) {
@@ -175,11 +188,11 @@ void transform_input(const WinogradJob& job, std::int64_t origin, std::int64_t b
             in.first = first + c * g.src_strides[1];
             const std::int64_t count = std::min(lanes, g.channels - c);
             if (g.src_strides[1] != 1 || count < lanes)
-                transform_vector<tile, Reading::gathered>(in, count, out + c, job.src_plane());
+                transform_vector<tile, window, Reading::gathered>(in, count, out + c, job.src_plane());
             else if (inside)
-                transform_vector<tile, Reading::inside>(in, count, out + c, job.src_plane());
+                transform_vector<tile, window, Reading::inside>(in, count, out + c, job.src_plane());
             else
-                transform_vector<tile, Reading::clipped>(in, count, out + c, job.src_plane());
+                transform_vector<tile, window, Reading::clipped>(in, count, out + c, job.src_plane());
         }
     }
 }
@@ -208,10 +221,10 @@ HWY_INLINE void finish(const WinogradJob& job, V sum, std::int64_t k, std::int64
     for (std::int64_t i = 0; i < count; ++i) job.dst[at + (k + i) * step] = lanes[i];
 }
 
-template <int tile>
+template <int tile, int window>
 void transform_output(const WinogradJob& job, std::int64_t origin, std::int64_t begin, std::int64_t end,
                       const float* products) {
-    constexpr int side = tile + 2;
+    constexpr int side = tile + window - 1;
     const ConvolutionGeometry& g = job.g;
     const D d;
     const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -238,14 +251,14 @@ void transform_output(const WinogradJob& job, std::int64_t origin, std::int64_t 
                 V cells[side];
 #pragma GCC unroll 6
                 for (int i = 0; i < side; ++i) cells[i] = hn::Load(d, row + (i * side + j) * plane + k);
-                Transform<tile>::output(cells, down[j]);
+                Transform<tile, window>::output(cells, down[j]);
             }
 #pragma GCC unroll 4
             for (int i = 0; i < tile; ++i) {
                 V across[side], done[tile];
 #pragma GCC unroll 6
                 for (int j = 0; j < side; ++j) across[j] = down[j][i];
-                Transform<tile>::output(across, done);
+                Transform<tile, window>::output(across, done);
 #pragma GCC unroll 4
                 for (int j = 0; j < tile; ++j)
                     if (i < rows && j < columns)
@@ -260,14 +273,22 @@ std::int64_t lanes() { return static_cast<std::int64_t>(hn::Lanes(D())); }
 
 void input_tiles(const WinogradJob& job, std::int64_t origin, std::int64_t begin, std::int64_t end,
                  float* transformed) {
-    job.t.tile == 2 ? transform_input<2>(job, origin, begin, end, transformed)
-                    : transform_input<4>(job, origin, begin, end, transformed);
+    if (job.t.window == 5)
+        transform_input<2, 5>(job, origin, begin, end, transformed);
+    else if (job.t.tile == 2)
+        transform_input<2, 3>(job, origin, begin, end, transformed);
+    else
+        transform_input<4, 3>(job, origin, begin, end, transformed);
 }
 
 void output_tiles(const WinogradJob& job, std::int64_t origin, std::int64_t begin, std::int64_t end,
                   const float* products) {
-    job.t.tile == 2 ? transform_output<2>(job, origin, begin, end, products)
-                    : transform_output<4>(job, origin, begin, end, products);
+    if (job.t.window == 5)
+        transform_output<2, 5>(job, origin, begin, end, products);
+    else if (job.t.tile == 2)
+        transform_output<2, 3>(job, origin, begin, end, products);
+    else
+        transform_output<4, 3>(job, origin, begin, end, products);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -293,6 +314,15 @@ constexpr double filter_4[6][3] = {{1 / (wa * wb), 0, 0},
                                    {1 / at_q, -wq / at_q, wb / at_q},
                                    {0, 0, 1}};
 
+// What tap r of one axis adds at a position: the rows (1, x, x^2, ...) of the points, of five taps too.
+double filter_factor(const WinogradTiling& t, int position, int tap) {
+    if (t.window == 3) return t.tile == 2 ? filter_2[position][tap] : filter_4[position][tap];
+    constexpr double points[6] = {0, wp, -wp, wq, -wq, 0};
+    constexpr double scales[6] = {1 / (wa * wb), 1 / at_p, 1 / at_p, 1 / at_q, 1 / at_q, 1};
+    if (position == 5) return tap == t.window - 1 ? 1 : 0;
+    return scales[position] * std::pow(points[position], tap);
+}
+
 std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
 
 // The products of positions [begin, end).
@@ -313,6 +343,7 @@ std::int64_t worker_floats(const WinogradTiling& t) {
 WinogradTiling winograd_tiling(const ConvolutionGeometry& g, int tile, int threads) {
     WinogradTiling t;
     t.tile = tile;
+    t.window = static_cast<int>(g.window[1]);
     t.tiles_y = (g.dst[1] + tile - 1) / tile;
     t.tiles_x = (g.dst[2] + tile - 1) / tile;
     t.tiles = g.batch * t.tiles_y * t.tiles_x;
@@ -340,25 +371,27 @@ WinogradTiling winograd_tiling(const ConvolutionGeometry& g, int tile, int threa
     return t;
 }
 
-std::size_t winograd_packed_size(const ConvolutionGeometry& g, int tile) {
-    return static_cast<std::size_t>((tile + 2) * (tile + 2)) * gemm_packed_size(g.channels, g.outputs);
+std::size_t winograd_packed_size(const ConvolutionGeometry& g, const WinogradTiling& t) {
+    return static_cast<std::size_t>(t.positions()) * gemm_packed_size(g.channels, g.outputs);
 }
 
-void winograd_pack(const ConvolutionGeometry& g, int tile, const float* weights, float* packed) {
-    const int side = tile + 2;
+void winograd_pack(const ConvolutionGeometry& g, const WinogradTiling& t, const float* weights,
+                   float* packed) {
+    const int side = t.side(), window = t.window, count = window * window;
     const std::int64_t size = g.channels * g.outputs;
-    const auto filter = [&](int i, int r) { return tile == 2 ? filter_2[i][r] : filter_4[i][r]; };
     std::vector<float> position(static_cast<std::size_t>(size));
     for (int i = 0; i < side; ++i)
         for (int j = 0; j < side; ++j) {
-            // Coefficients of the nine taps at this position, in double until the sum is complete.
-            double taps[9];
-            for (int r = 0; r < 3; ++r)
-                for (int s = 0; s < 3; ++s)
-                    taps[g.flipped ? 8 - (r * 3 + s) : r * 3 + s] = filter(i, r) * filter(j, s);
+            // Coefficients of the taps at this position, in double until the sum is complete.
+            double taps[25];
+            for (int r = 0; r < window; ++r)
+                for (int s = 0; s < window; ++s) {
+                    const int tap = r * window + s;
+                    taps[g.flipped ? count - 1 - tap : tap] = filter_factor(t, i, r) * filter_factor(t, j, s);
+                }
             for (std::int64_t k = 0; k < size; ++k) {
                 double sum = 0;
-                for (int tap = 0; tap < 9; ++tap) sum += taps[tap] * weights[k * 9 + tap];
+                for (int tap = 0; tap < count; ++tap) sum += taps[tap] * weights[k * count + tap];
                 position[static_cast<std::size_t>(k)] = static_cast<float>(sum);
             }
             gemm_pack_b(
@@ -374,8 +407,9 @@ std::size_t winograd_workspace_bytes(const WinogradTiling& t) {
 
 double winograd_operations(const ConvolutionGeometry& g, const WinogradTiling& t) {
     // Of one vector's transform of input and output, in additions and multiplications.
-    const double input = t.tile == 2 ? 4 : 24, output = t.tile == 2 ? 4 : 17;
-    const double side = t.tile + 2;
+    const bool small = t.side() == 4;
+    const double input = small ? 4 : 24, output = small ? 4 : t.tile == 2 ? 10 : 17;
+    const double side = t.side();
     const auto channels = static_cast<double>(g.channels), outputs = static_cast<double>(g.outputs);
     return static_cast<double>(t.tiles) * (2 * side * side * channels * outputs +
                                            2 * side * input * channels + (side + t.tile) * output * outputs);

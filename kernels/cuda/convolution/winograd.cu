@@ -17,9 +17,9 @@ constexpr int block_threads = 128;
 using namespace winograd_detail;
 
 // A thread: one channel of one tile. Lanes follow the channels.
-template <int tile>
+template <int tile, int window>
 __global__ void __launch_bounds__(block_threads) input_kernel(Job job) {
-    constexpr int side = tile + 2;
+    constexpr int side = tile + window - 1;
     let_next_kernel_start();
     std::uint32_t local = blockIdx.x * block_threads + threadIdx.x;
     const std::uint32_t channel = job.row.split(local);
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(block_threads) input_kernel(Job job) {
                 column_inside && static_cast<unsigned>(top + i) < static_cast<unsigned>(job.src_height);
             cells[i] = inside ? first[i * job.row_step + j * job.column_step] : 0.0f;
         }
-        WinogradTransform<tile>::input(cells, columns[j]);
+        WinogradTransform<tile, window>::input(cells, columns[j]);
     }
     float* to = job.transformed + transformed_at(job, local, channel);
 #pragma unroll
@@ -51,16 +51,16 @@ __global__ void __launch_bounds__(block_threads) input_kernel(Job job) {
         float line[side], done[side];
 #pragma unroll
         for (int j = 0; j < side; ++j) line[j] = columns[j][i];
-        WinogradTransform<tile>::input(line, done);
+        WinogradTransform<tile, window>::input(line, done);
 #pragma unroll
         for (int j = 0; j < side; ++j) to[(i * side + j) * job.plane] = done[j];
     }
 }
 
 // A thread: one output channel of one tile.
-template <int tile>
+template <int tile, int window>
 __global__ void __launch_bounds__(block_threads) output_kernel(Job job) {
-    constexpr int side = tile + 2;
+    constexpr int side = tile + window - 1;
     std::uint32_t local = blockIdx.x * block_threads + threadIdx.x;
     const std::uint32_t channel = job.row.split(local);
     let_next_kernel_start();
@@ -73,10 +73,10 @@ __global__ void __launch_bounds__(block_threads) output_kernel(Job job) {
         float cells[side];
 #pragma unroll
         for (int i = 0; i < side; ++i) cells[i] = from[(i * side + j) * job.plane];
-        WinogradTransform<tile>::output(cells, down[j]);
+        WinogradTransform<tile, window>::output(cells, down[j]);
     }
     const TilePlace place = place_of(job, local);
-    finish_tile<tile>(job, place, channel, down);
+    finish_tile<tile, window>(job, place, channel, down);
 }
 
 constexpr double filter_2[4][3] = {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
@@ -113,26 +113,26 @@ Job job_of(const WinogradParams& params, std::int64_t origin, std::int64_t count
     return job;
 }
 
-template <int tile>
+template <int tile, int window>
 void run_input(const Job& job, bool early, Stream stream) {
     if (job.column_step == 1 && job.channel_step != 1) {
-        input_planar<tile>(job, early, stream);
+        input_planar<tile, window>(job, early, stream);
         return;
     }
     const std::int64_t threads = std::int64_t{job.count} * job.row.divisor();
-    launch_dependent(early, input_kernel<tile>,
+    launch_dependent(early, input_kernel<tile, window>,
                      dim3(static_cast<unsigned>((threads + block_threads - 1) / block_threads)),
                      dim3(block_threads), 0, stream, job);
 }
 
-template <int tile>
+template <int tile, int window>
 void run_output(const Job& job, bool early, Stream stream) {
     if (job.column_step == 1 && job.channel_step != 1) {
-        output_planar<tile>(job, early, stream);
+        output_planar<tile, window>(job, early, stream);
         return;
     }
     const std::int64_t threads = std::int64_t{job.count} * job.row.divisor();
-    launch_dependent(early, output_kernel<tile>,
+    launch_dependent(early, output_kernel<tile, window>,
                      dim3(static_cast<unsigned>((threads + block_threads - 1) / block_threads)),
                      dim3(block_threads), 0, stream, job);
 }
@@ -187,17 +187,30 @@ float rounded_to_tf32(float x) {
     return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000u) & 0xffffe000u);
 }
 
-// All positions of one 3x3 filter, in double until each is complete.
-void transform_filter(int tile, const double (&taps)[3][3], double (&out)[6][6]) {
-    const int side = tile + 2;
-    const auto factor = [tile](int i, int r) { return tile == 2 ? filter_2[i % 4][r] : filter_4[i][r]; };
-    double down[6][3];
+// What tap r of one axis adds at a position: the rows (1, x, x^2, ...) of the points, of five taps too.
+double filter_factor(const WinogradParams& params, int position, int tap) {
+    if (params.window == 3) return params.tile == 2 ? filter_2[position % 4][tap] : filter_4[position][tap];
+    constexpr double points[6] = {0, wp, -wp, wq, -wq, 0};
+    constexpr double scales[6] = {1 / (wa * wb), 1 / at_p, 1 / at_p, 1 / at_q, 1 / at_q, 1};
+    if (position == 5) return tap == params.window - 1 ? 1 : 0;
+    double power = scales[position];
+    for (int i = 0; i < tap; ++i) power *= points[position];
+    return power;
+}
+
+// All positions of one filter, in double until each is complete.
+void transform_filter(const WinogradParams& params, const double (&factors)[6][5], const double (&taps)[5][5],
+                      double (&out)[6][6]) {
+    const int side = params.side(), window = params.window;
+    double down[6][5] = {};
     for (int i = 0; i < side; ++i)
-        for (int s = 0; s < 3; ++s)
-            down[i][s] = factor(i, 0) * taps[0][s] + factor(i, 1) * taps[1][s] + factor(i, 2) * taps[2][s];
+        for (int s = 0; s < window; ++s)
+            for (int r = 0; r < window; ++r) down[i][s] += factors[i][r] * taps[r][s];
     for (int i = 0; i < side; ++i)
-        for (int j = 0; j < side; ++j)
-            out[i][j] = factor(j, 0) * down[i][0] + factor(j, 1) * down[i][1] + factor(j, 2) * down[i][2];
+        for (int j = 0; j < side; ++j) {
+            out[i][j] = 0;
+            for (int s = 0; s < window; ++s) out[i][j] += factors[j][s] * down[i][s];
+        }
 }
 
 }  // namespace
@@ -248,6 +261,7 @@ WinogradParams winograd_params(const ConvolutionGeometry& g, int tile, const Act
     params.activation = activation;
     params.traits = traits;
     params.tile = tile;
+    params.window = static_cast<int>(g.window[1]);
     params.tiles_y = (g.dst[1] + tile - 1) / tile;
     params.tiles_x = (g.dst[2] + tile - 1) / tile;
     params.tiles = g.batch * params.tiles_y * params.tiles_x;
@@ -268,17 +282,21 @@ std::size_t winograd_packed_size(const WinogradParams& params) {
 
 void winograd_pack(const WinogradParams& params, const float* weights, float* packed) {
     const ConvolutionGeometry& g = params.geometry;
-    const int side = params.tile + 2;
+    const int side = params.side(), window = params.window, count = window * window;
+    double factors[6][5] = {};
+    for (int i = 0; i < side; ++i)
+        for (int r = 0; r < window; ++r) factors[i][r] = filter_factor(params, i, r);
     const std::int64_t plane = filter_plane(params);
     const std::int64_t low_at =
         params.wgmma_columns > 0 ? round_up(g.outputs, params.wgmma_columns) * winograd_stage_channels : 0;
     std::fill_n(packed, winograd_packed_size(params), 0.0f);
     for (std::int64_t k = 0; k < g.outputs; ++k)
         for (std::int64_t c = 0; c < g.channels; ++c) {
-            const float* from = weights + (k * g.channels + c) * 9;
-            double taps[3][3], out[6][6];
-            for (int tap = 0; tap < 9; ++tap) taps[tap / 3][tap % 3] = from[g.flipped ? 8 - tap : tap];
-            transform_filter(params.tile, taps, out);
+            const float* from = weights + (k * g.channels + c) * count;
+            double taps[5][5], out[6][6];
+            for (int tap = 0; tap < count; ++tap)
+                taps[tap / window][tap % window] = from[g.flipped ? count - 1 - tap : tap];
+            transform_filter(params, factors, taps, out);
             float* to = packed + filter_at(params, k, c);
             for (int i = 0; i < side; ++i)
                 for (int j = 0; j < side; ++j, to += plane) {
@@ -297,8 +315,9 @@ std::size_t winograd_workspace_bytes(const WinogradParams& params) {
 
 double winograd_operations(const WinogradParams& params) {
     // Of one column's transform of input and output, in additions and multiplications.
-    const double input = params.tile == 2 ? 4 : 24, output = params.tile == 2 ? 4 : 17;
-    const double side = params.tile + 2;
+    const bool small = params.side() == 4;
+    const double input = small ? 4 : 24, output = small ? 4 : params.tile == 2 ? 10 : 17;
+    const double side = params.side();
     const auto channels = static_cast<double>(params.geometry.channels);
     const auto outputs = static_cast<double>(params.geometry.outputs);
     return static_cast<double>(params.tiles) *
@@ -341,9 +360,19 @@ void winograd(const WinogradParams& params, const float* src, const float* packe
         output.channels = static_cast<int>(g.outputs);
         output.row = FastDivision(params.dst_row);
         output.plane = params.chunk * params.dst_row;
-        params.tile == 2 ? run_input<2>(input, early, stream) : run_input<4>(input, early, stream);
+        if (params.window == 5)
+            run_input<2, 5>(input, early, stream);
+        else if (params.tile == 2)
+            run_input<2, 3>(input, early, stream);
+        else
+            run_input<4, 3>(input, early, stream);
         run_products(params, count, transformed, packed, products, early, stream);
-        params.tile == 2 ? run_output<2>(output, early, stream) : run_output<4>(output, early, stream);
+        if (params.window == 5)
+            run_output<2, 5>(output, early, stream);
+        else if (params.tile == 2)
+            run_output<2, 3>(output, early, stream);
+        else
+            run_output<4, 3>(output, early, stream);
     }
 }
 

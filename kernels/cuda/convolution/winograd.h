@@ -1,11 +1,12 @@
-// Convolution 3x3 of stride 1 by Winograd's minimal filtering, F(2x2, 3x3) and F(4x4, 3x3).
+// Convolution 3x3 and 5x5 of stride 1 by Winograd's minimal filtering, F(2x2, 3x3), F(4x4, 3x3) and
+// F(2x2, 5x5).
 //
-// The output is cut into square tiles. A tile's input of side tile + 2 is transformed, the transformed inputs
-// of many tiles are multiplied by the transformed filters, one matrix product for each of (tile + 2)^2
-// positions, and the products are transformed back, where bias, residual and activation are fused. F(4x4)
-// needs a quarter of the multiplications of the definition, F(2x2) 1 in 2.25; the transforms cost accuracy:
-// sums of large terms that cancel, so an error scales with the largest values under a tile, and a NaN or
-// infinity spreads over its tile.
+// The output is cut into square tiles. A tile's input of side tile + window - 1 is transformed, the
+// transformed inputs of many tiles are multiplied by the transformed filters, one matrix product for each of
+// side^2 positions, and the products are transformed back, where bias, residual and activation are fused.
+// F(4x4, 3x3) needs a quarter of the multiplications of the definition, F(2x2, 3x3) 1 in 2.25, F(2x2, 5x5) 1
+// in 2.78; the transforms cost accuracy: sums of large terms that cancel, so an error scales with the largest
+// values under a tile, and a NaN or infinity spreads over its tile.
 //
 // Three kernels: input transform, matrix products, output transform. The products are those of
 // winograd_wgmma.h where the device has them and there are tiles enough, else batched_gemm. Products lie as
@@ -24,6 +25,7 @@ struct WinogradParams {
     Activation activation;
     DeviceTraits traits;
     int tile = 4;                           // side of an output tile, 2 or 4
+    int window = 3;                         // side of the window; 5 with tile 2 only
     std::int64_t tiles_y = 0, tiles_x = 0;  // of one image
     std::int64_t tiles = 0;                 // of the batch
     std::int64_t chunk = 0;                 // tiles of a chunk
@@ -31,18 +33,20 @@ struct WinogradParams {
     int wgmma_columns = 0;                  // of a block of winograd_wgmma.h; 0: batched_gemm
     int gemm_tile = -1;                     // as BatchedGemm::tile
 
-    std::int64_t positions() const { return static_cast<std::int64_t>(tile + 2) * (tile + 2); }
+    int side() const { return tile + window - 1; }
+    std::int64_t positions() const { return static_cast<std::int64_t>(side()) * side(); }
 };
 
 // Whether tiles of an image, and the parts of a chunk, can be counted in 31 bits.
 bool winograd_fits(const ConvolutionGeometry& geometry, int tile);
 
-// geometry: one group, window 1x3x3, strides and dilations 1, no depth; it fits. wgmma_columns: -1 chooses.
+// geometry: one group, window 1x3x3, or 1x5x5 with tile 2, strides and dilations 1, no depth; it fits.
+// wgmma_columns: -1 chooses.
 WinogradParams winograd_params(const ConvolutionGeometry& geometry, int tile, const Activation& activation,
                                const DeviceTraits& traits, int wgmma_columns = -1);
 // Floats of the transformed filter.
 std::size_t winograd_packed_size(const WinogradParams& params);
-// From K x C x 3 x 3, packed. Host memory.
+// From K x C x window, packed. Host memory.
 void winograd_pack(const WinogradParams& params, const float* weights, float* packed);
 std::size_t winograd_workspace_bytes(const WinogradParams& params);
 // Operations of the products and both transforms.

@@ -11,8 +11,8 @@ constexpr int block_tiles = 32, block_channels = 8, block_threads = block_tiles 
 // 4 tiles of 8 channels lie in different banks.
 constexpr int pitch = block_tiles + 4;
 
-template <int tile>
-constexpr int shared_floats = (tile + 2) * (tile + 2) * block_channels* pitch;
+template <int tile, int window>
+constexpr int shared_floats = (tile + window - 1) * (tile + window - 1) * block_channels* pitch;
 
 struct Lane {
     std::uint32_t tile0, channel0;
@@ -30,10 +30,10 @@ __device__ __forceinline__ Lane lane_of(const Job& job) {
             thread % block_channels};
 }
 
-template <int tile>
+template <int tile, int window>
 __global__ void __launch_bounds__(block_threads) input_kernel(Job job) {
-    constexpr int side = tile + 2;
-    __shared__ float shared[shared_floats<tile>];
+    constexpr int side = tile + window - 1;
+    __shared__ float shared[shared_floats<tile, window>];
     let_next_kernel_start();
     wait_for_previous_kernel();
     const Lane lane = lane_of(job);
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(block_threads) input_kernel(Job job) {
                 column_inside && static_cast<unsigned>(top + i) < static_cast<unsigned>(job.src_height);
             cells[i] = inside ? first[i * job.row_step + j] : 0.0f;
         }
-        WinogradTransform<tile>::input(cells, columns[j]);
+        WinogradTransform<tile, window>::input(cells, columns[j]);
     }
     float* own = shared + lane.plane_channel * pitch + lane.plane_tile;
 #pragma unroll
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(block_threads) input_kernel(Job job) {
         float line[side], done[side];
 #pragma unroll
         for (int j = 0; j < side; ++j) line[j] = columns[j][i];
-        WinogradTransform<tile>::input(line, done);
+        WinogradTransform<tile, window>::input(line, done);
 #pragma unroll
         for (int j = 0; j < side; ++j) own[(i * side + j) * block_channels * pitch] = done[j];
     }
@@ -76,10 +76,10 @@ __global__ void __launch_bounds__(block_threads) input_kernel(Job job) {
     for (int i = 0; i < side * side; ++i) to[i * job.plane] = from[i * block_channels * pitch];
 }
 
-template <int tile>
+template <int tile, int window>
 __global__ void __launch_bounds__(block_threads) output_kernel(Job job) {
-    constexpr int side = tile + 2;
-    __shared__ float shared[shared_floats<tile>];
+    constexpr int side = tile + window - 1;
+    __shared__ float shared[shared_floats<tile, window>];
     let_next_kernel_start();
     wait_for_previous_kernel();
     const Lane lane = lane_of(job);
@@ -102,9 +102,9 @@ __global__ void __launch_bounds__(block_threads) output_kernel(Job job) {
         float cells[side];
 #pragma unroll
         for (int i = 0; i < side; ++i) cells[i] = own[(i * side + j) * block_channels * pitch];
-        WinogradTransform<tile>::output(cells, down[j]);
+        WinogradTransform<tile, window>::output(cells, down[j]);
     }
-    finish_tile<tile>(job, place_of(job, local), channel, down);
+    finish_tile<tile, window>(job, place_of(job, local), channel, down);
 }
 
 dim3 grid_of(const Job& job) {
@@ -115,19 +115,21 @@ dim3 grid_of(const Job& job) {
 
 }  // namespace
 
-template <int tile>
+template <int tile, int window>
 void input_planar(const Job& job, bool early, Stream stream) {
-    launch_dependent(early, input_kernel<tile>, grid_of(job), dim3(block_threads), 0, stream, job);
+    launch_dependent(early, input_kernel<tile, window>, grid_of(job), dim3(block_threads), 0, stream, job);
 }
 
-template <int tile>
+template <int tile, int window>
 void output_planar(const Job& job, bool early, Stream stream) {
-    launch_dependent(early, output_kernel<tile>, grid_of(job), dim3(block_threads), 0, stream, job);
+    launch_dependent(early, output_kernel<tile, window>, grid_of(job), dim3(block_threads), 0, stream, job);
 }
 
-template void input_planar<2>(const Job&, bool, Stream);
-template void input_planar<4>(const Job&, bool, Stream);
-template void output_planar<2>(const Job&, bool, Stream);
-template void output_planar<4>(const Job&, bool, Stream);
+template void input_planar<2, 3>(const Job&, bool, Stream);
+template void input_planar<4, 3>(const Job&, bool, Stream);
+template void input_planar<2, 5>(const Job&, bool, Stream);
+template void output_planar<2, 3>(const Job&, bool, Stream);
+template void output_planar<4, 3>(const Job&, bool, Stream);
+template void output_planar<2, 5>(const Job&, bool, Stream);
 
 }  // namespace convlens::cuda::winograd_detail

@@ -7,9 +7,9 @@
 
 namespace convlens::cuda::winograd_detail {
 
-template <int tile>
+template <int tile, int window>
 void input_planar(const Job& job, bool early, Stream stream);
-template <int tile>
+template <int tile, int window>
 void output_planar(const Job& job, bool early, Stream stream);
 
 }  // namespace convlens::cuda::winograd_detail

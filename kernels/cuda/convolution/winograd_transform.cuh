@@ -8,11 +8,12 @@
 
 namespace convlens::cuda {
 
-template <int tile>
+// A tile of outputs and its window; tile + window - 1 cells are read on each axis.
+template <int tile, int window>
 struct WinogradTransform;
 
 template <>
-struct WinogradTransform<2> {
+struct WinogradTransform<2, 3> {
     __device__ static __forceinline__ void input(const float (&d)[4], float (&t)[4]) {
         t[0] = d[0] - d[2];
         t[1] = d[1] + d[2];
@@ -31,7 +32,7 @@ inline constexpr float winograd_p = 0.625f, winograd_q = 1.5f;
 // Interpolation at 0, +-5/8, +-3/2 and infinity: exact in binary, and a rounding error of about a third of
 // that of the points 0, +-1, +-2.
 template <>
-struct WinogradTransform<4> {
+struct WinogradTransform<4, 3> {
     static constexpr float p = winograd_p, q = winograd_q, a = p * p, b = q * q;
 
     __device__ static __forceinline__ void input(const float (&d)[6], float (&t)[6]) {
@@ -54,6 +55,18 @@ struct WinogradTransform<4> {
     }
 };
 
+// Two outputs of five taps: as many points as four outputs of three, so the same points.
+template <>
+struct WinogradTransform<2, 5> {
+    __device__ static __forceinline__ void input(const float (&d)[6], float (&t)[6]) {
+        WinogradTransform<4, 3>::input(d, t);
+    }
+    __device__ static __forceinline__ void output(const float (&m)[6], float (&y)[2]) {
+        y[0] = m[0] + (m[1] + m[2]) + (m[3] + m[4]);
+        y[1] = fmaf(winograd_q, m[3] - m[4], fmaf(winograd_p, m[1] - m[2], m[5]));
+    }
+};
+
 namespace winograd_detail {
 
 __device__ __forceinline__ TilePlace place_of(const Job& job, std::uint32_t tile) {
@@ -72,10 +85,10 @@ __device__ __forceinline__ std::int64_t transformed_at(const Job& job, std::uint
 }
 
 // The second half of the output transform, bias, residual, activation. down: [column][output row].
-template <int tile>
+template <int tile, int window>
 __device__ __forceinline__ void finish_tile(const Job& job, const TilePlace& place, std::uint32_t channel,
-                                            const float (&down)[tile + 2][tile]) {
-    constexpr int side = tile + 2;
+                                            const float (&down)[tile + window - 1][tile]) {
+    constexpr int side = tile + window - 1;
     const float bias = job.bias ? job.bias[channel] : 0.0f;
     const std::int64_t at = place.image * job.image_step + channel * job.channel_step +
                             place.y * tile * job.row_step + place.x * tile * job.column_step;
@@ -95,7 +108,7 @@ __device__ __forceinline__ void finish_tile(const Job& job, const TilePlace& pla
         float across[side], done[tile];
 #pragma unroll
         for (int j = 0; j < side; ++j) across[j] = down[j][i];
-        WinogradTransform<tile>::output(across, done);
+        WinogradTransform<tile, window>::output(across, done);
 #pragma unroll
         for (int j = 0; j < tile; ++j) sums[i][j] = done[j] + bias + sums[i][j];
     }
