@@ -122,7 +122,7 @@ TEST_F(UserStream, OfAnotherDeviceIsRefused) {
 TEST_F(UserStream, ManagedAndPinnedMemoryServes) {
     Context context({.backend = Backend::cuda, .threads = 1, .stream = stream_});
     float *managed = nullptr, *pinned = nullptr;
-    ASSERT_CUDA(cudaMallocManaged(&managed, bytes(), cudaMemAttachGlobal));
+    ASSERT_CUDA(cudaMallocManaged(reinterpret_cast<void**>(&managed), bytes(), cudaMemAttachGlobal));
     ASSERT_CUDA(cudaMallocHost(reinterpret_cast<void**>(&pinned), bytes()));
     std::memcpy(managed, values_.data(), bytes());
     run(context, managed, pinned);
