@@ -11,7 +11,10 @@ std::span<const Algorithm<ConvolutionProblem>> cuda_algorithms() {
     namespace rows = cuda_rows::convolution;
     static const std::array list = {
         rows::depthwise(),
-        // Where less than fp32 is asked for, nothing beats the tensor core.
+        // Large windows: preferred only where they beat the matrix units in TF32.
+        rows::fft(),
+        rows::fft_tiling(),
+        // Where less than fp32 is asked for, nothing else beats the tensor core.
         rows::wgmma_fp16(),
         rows::wgmma_bf16(),
         rows::wgmma_tf32(),

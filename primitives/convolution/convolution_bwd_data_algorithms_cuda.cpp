@@ -13,6 +13,8 @@ std::span<const Algorithm<ConvolutionBwdDataProblem>> cuda_algorithms() {
     namespace rows = cuda_rows::convolution;
     static const std::array list = {
         bwd_data_by<rows::depthwise>(),
+        bwd_data_by<rows::fft>(),
+        bwd_data_by<rows::fft_tiling>(),
         bwd_data_by<rows::wgmma_fp16>(),
         bwd_data_by<rows::wgmma_bf16>(),
         bwd_data_by<rows::wgmma_tf32>(),

@@ -10,6 +10,9 @@ template <>
 std::span<const Algorithm<ConvolutionBwdFilterProblem>> cuda_algorithms() {
     namespace rows = cuda_rows::convolution;
     static const std::array list = {
+        // Large windows: preferred only where they beat the matrix units.
+        rows::bwd_filter_fft(),
+        rows::bwd_filter_fft_tiling(),
         rows::bwd_filter_direct(),
     };
     return list;

@@ -9,9 +9,6 @@
 
 namespace convlens {
 
-// Spectra of a filter, and a workspace, beyond this are refused: another row does better by far.
-inline constexpr double most_spectra_bytes = 512 << 20;
-
 // Empty, or why transforms do not compute this window.
 inline std::string reject_fft_window(const WindowDesc& window, std::int64_t groups) {
     if (window.rank() != 2) return "FFT here needs two spatial axes";
@@ -35,10 +32,11 @@ inline std::string reject_fft_side(const kernels::ConvolutionGeometry& g, bool w
     return {};
 }
 
-inline std::string reject_spectra(double bytes, const char* what) {
-    if (bytes <= most_spectra_bytes) return {};
+// Spectra of a filter, and a workspace, beyond this are refused: another row does better by far.
+inline std::string reject_spectra(double bytes, const char* what, std::int64_t most_mebibytes) {
+    if (bytes <= static_cast<double>(most_mebibytes << 20)) return {};
     return std::string(what) + " would need " + std::to_string(static_cast<std::int64_t>(bytes / (1 << 20))) +
-           " MiB, above 512";
+           " MiB, above " + std::to_string(most_mebibytes);
 }
 
 // Beyond what Winograd takes.

@@ -12,7 +12,7 @@ namespace convlens::convolution_rows {
 namespace {
 
 // Lengths of one transform, and of a window where images are cut into tiles.
-constexpr std::int64_t longest_whole = 4096, longest_window = 1024;
+constexpr std::int64_t longest_whole = 4096, longest_window = 1024, most_mebibytes = 512;
 
 std::string reject_geometry(const kernels::ConvolutionGeometry& g, bool whole) {
     // Numbers of channels are bounded so that sizes stay within 63 bits.
@@ -28,10 +28,11 @@ std::string reject(const ConvolutionProblem& problem, const Context& context) {
     if (auto reason = reject_geometry(g, whole); !reason.empty()) return reason;
     const cpu::FftTiling tiling = cpu::fft_tiling(g, whole, context.threads());
     if (auto reason = reject_spectra(static_cast<double>(cpu::fft_packed_size(g, tiling)) * sizeof(float),
-                                     "the spectra of the filter");
+                                     "the spectra of the filter", most_mebibytes);
         !reason.empty())
         return reason;
-    return reject_spectra(static_cast<double>(cpu::fft_workspace_bytes(tiling)), "the spectra of a tile");
+    return reject_spectra(static_cast<double>(cpu::fft_workspace_bytes(tiling)), "the spectra of a tile",
+                          most_mebibytes);
 }
 
 class FftPlan final : public ConvolutionPlan {
@@ -83,7 +84,7 @@ std::string reject_filter(const ConvolutionBwdFilterProblem& problem, const Cont
     if (auto reason = reject_geometry(g, whole); !reason.empty()) return reason;
     return reject_spectra(static_cast<double>(cpu::fft_filter_workspace_bytes(
                               cpu::fft_filter_tiling(g, whole, context.threads()))),
-                          "the spectra of the filter and of a tile");
+                          "the spectra of the filter and of a tile", most_mebibytes);
 }
 
 class FftFilterPlan final : public Plan {

@@ -12,6 +12,8 @@ Row depthwise();
 Row pointwise();
 Row winograd_4x4();
 Row winograd_2x2();
+Row fft();
+Row fft_tiling();
 Row winograd_2x2_5x5();
 // Hopper's matrix instructions with bulk copies.
 Row wgmma_fp16();
@@ -46,6 +48,8 @@ BwdFilterRow bwd_filter_implicit_gemm();
 // Parts of the sum are added to dst in no order.
 BwdFilterRow bwd_filter_implicit_gemm_atomic();
 BwdFilterRow bwd_filter_im2col_gemm();
+BwdFilterRow bwd_filter_fft();
+BwdFilterRow bwd_filter_fft_tiling();
 BwdFilterRow bwd_filter_direct();
 
 }  // namespace convlens::cuda_rows::convolution
