@@ -247,9 +247,9 @@ TEST(Fft, RefusesWithAReason) {
             }
     }
     EXPECT_GE(refused_whole, 28);
-    auto narrow = make_problem(shape_of(1, 4, 4, {9, 9}, {3, 3}));
-    narrow.src.type = narrow.dst.type = DataType::f16;
-    for (const char* name : both) EXPECT_FALSE(applicable(narrow, name));
+    auto whole_numbers = make_problem(shape_of(1, 4, 4, {9, 9}, {3, 3}));
+    whole_numbers.src.type = whole_numbers.dst.type = DataType::i32;
+    for (const char* name : both) EXPECT_FALSE(applicable(whole_numbers, name));
 }
 
 TEST(Fft, WorkspaceOfOneByteLessIsRefused) {
