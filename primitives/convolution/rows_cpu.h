@@ -6,6 +6,7 @@
 namespace convlens::convolution_rows {
 
 using Row = Algorithm<ConvolutionProblem>;
+using BwdDataRow = Algorithm<ConvolutionBwdDataProblem>;
 using BwdFilterRow = Algorithm<ConvolutionBwdFilterProblem>;
 
 Row depthwise();
@@ -22,6 +23,8 @@ Row direct();
 
 BwdFilterRow bwd_filter_fft();
 BwdFilterRow bwd_filter_fft_tiling();
+BwdDataRow bwd_data_im2col_gemm();
+
 BwdFilterRow bwd_filter_depthwise();
 BwdFilterRow bwd_filter_pointwise();
 BwdFilterRow bwd_filter_implicit_precomp_gemm();

@@ -55,7 +55,7 @@ class Col2imGemmPlan final : public TransposedPlan {
     }
     void execute_impl(Context& context, const ExecuteArgs& args) const override {
         cpu::transposed_convolution_col2im_gemm(geometry_, src(args), floats(args.weights),
-                                                floats(args.sources[1]), activation_, dst(args),
+                                                floats(args.sources[1]), nullptr, activation_, dst(args),
                                                 args.workspace, context.pool());
     }
 };

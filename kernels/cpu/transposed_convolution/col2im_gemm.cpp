@@ -22,43 +22,100 @@ bool is_matrix(const ConvolutionGeometry& g) {
            (g.src[0] == 1 || s[2] == g.src[1] * g.src[2] * s[4]) && (s[4] >= g.channels || cells(g) == 1);
 }
 
-constexpr std::int64_t block = 64;
+// Sums of some cells of one output row and some outputs, on the stack.
+constexpr std::int64_t buffer_floats = 4096;
+constexpr std::int64_t most_block_outputs = 512;
 
-// Adds the columns that reach one output cell, for `count` (at most `block`) outputs from column `first`.
-void gather(const ConvolutionGeometry& g, const float* columns, const TapHits& ds, const TapHits& hs,
-            const TapHits& ws, std::int64_t first, std::int64_t count, float* sums) {
+void add_run(const float* from, std::int64_t count, float* to) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
+}
+
+struct Epilogue {
+    const float* bias;      // or null
+    const float* residual;  // laid out as dst, or null
+    const Activation& activation;
+    float* dst;
+};
+
+// A part of one output row: cells [cell, cell + cells), `outputs` outputs of a group from the first on.
+struct RowPart {
+    std::int64_t cell, cells;
+    std::int64_t group, first, outputs;
+};
+
+// Adds what one source row sends through one row of taps; `from` is its first cell's columns for tap 0 and
+// the part's first output.  Taps of a cell that lie side by side in the output are one run.
+void add_source_row(const ConvolutionGeometry& g, const float* from, const RowPart& part, float* sums) {
+    const std::int64_t stride = g.strides[2], dilation = g.dilations[2], window = g.window[2];
     const std::int64_t length = row_length(g), outputs = group_outputs(g);
-    for (std::int64_t i = 0; i < ds.count; ++i)
-        for (std::int64_t j = 0; j < hs.count; ++j) {
-            const std::int64_t row = (ds.index - i * ds.index_step) * g.src[1] + hs.index - j * hs.index_step;
-            const std::int64_t taps = (ds.tap + i * ds.tap_step) * g.window[1] + hs.tap + j * hs.tap_step;
-            const float* from = columns + (row * g.src[2] + ws.index) * length +
-                                (taps * g.window[2] + ws.tap) * outputs + first;
-            const std::int64_t step = ws.tap_step * outputs - ws.index_step * length;
-            for (std::int64_t l = 0; l < ws.count; ++l, from += step)
-                for (std::int64_t k = 0; k < count; ++k) sums[k] += from[k];
+    const std::int64_t reach =
+        g.pads[2] + part.cell;  // what cell 0 of the part is short of tap 0 of source cell 0
+    const std::int64_t before = reach - (window - 1) * dilation;
+    const std::int64_t begin = before > 0 ? (before + stride - 1) / stride : 0;
+    const std::int64_t end = std::min(g.src[2], (reach + part.cells - 1) / stride + 1);
+    const bool joined = dilation == 1 && part.outputs == outputs;
+    for (std::int64_t q = begin; q < end; ++q) {
+        const std::int64_t at = q * stride - reach;
+        const float* cell = from + q * length;
+        if (joined) {
+            const std::int64_t first = std::max<std::int64_t>(0, -at),
+                               last = std::min(window, part.cells - at);
+            add_run(cell + first * outputs, (last - first) * outputs, sums + (at + first) * outputs);
+            continue;
         }
+        for (std::int64_t s = 0; s < window; ++s) {
+            const std::int64_t to = at + s * dilation;
+            if (to >= 0 && to < part.cells)
+                add_run(cell + s * outputs, part.outputs, sums + to * part.outputs);
+        }
+    }
+}
+
+void store_part(const ConvolutionGeometry& g, const Epilogue& e, std::int64_t offset, const RowPart& part,
+                const float* sums) {
+    const std::int64_t k = part.group * group_outputs(g) + part.first, step = g.dst_strides[1];
+    const bool identity = e.activation.kind == ActivationKind::identity;
+    for (std::int64_t i = 0; i < part.cells; ++i, sums += part.outputs) {
+        const std::int64_t at = offset + (part.cell + i) * g.dst_strides[4] + k * step;
+        for (std::int64_t j = 0; j < part.outputs; ++j) {
+            float value = sums[j];
+            if (e.bias) value += e.bias[k + j];
+            if (e.residual) value += e.residual[at + j * step];
+            e.dst[at + j * step] = identity ? value : activate(e.activation, value);
+        }
+    }
 }
 
 // One row of output cells of one image.
-void gather_row(const ConvolutionGeometry& g, const float* columns, const float* bias,
-                const Activation& activation, std::int64_t d, std::int64_t h, float* dst) {
+void gather_row(const ConvolutionGeometry& g, const float* columns, const Epilogue& e, std::int64_t d,
+                std::int64_t h, std::int64_t image_offset) {
     const TapHits ds = tap_hits(g, 0, d), hs = tap_hits(g, 1, h);
-    const std::int64_t outputs = group_outputs(g);
-    float* row = dst + d * g.dst_strides[2] + h * g.dst_strides[3];
-    for (std::int64_t w = 0; w < g.dst[2]; ++w) {
-        const TapHits ws = tap_hits(g, 2, w);
-        for (std::int64_t k0 = 0; k0 < g.outputs;) {
-            const std::int64_t group = k0 / outputs, within = k0 % outputs;
-            const std::int64_t count = std::min(block, outputs - within);
-            float sums[block] = {};
-            gather(g, columns, ds, hs, ws, group * g.taps() * outputs + within, count, sums);
-            float* cell = row + w * g.dst_strides[4] + k0 * g.dst_strides[1];
-            for (std::int64_t k = 0; k < count; ++k)
-                cell[k * g.dst_strides[1]] = activate(activation, bias ? sums[k] + bias[k0 + k] : sums[k]);
-            k0 += count;
-        }
-    }
+    const std::int64_t outputs = group_outputs(g), length = row_length(g);
+    const std::int64_t most_outputs = std::min(outputs, most_block_outputs),
+                       most_cells = buffer_floats / most_outputs;
+    const std::int64_t offset = image_offset + d * g.dst_strides[2] + h * g.dst_strides[3];
+    float sums[buffer_floats];
+    RowPart part{};
+    for (part.group = 0; part.group < g.groups; ++part.group)
+        for (part.first = 0; part.first < outputs; part.first += most_outputs)
+            for (part.cell = 0; part.cell < g.dst[2]; part.cell += most_cells) {
+                part.outputs = std::min(most_outputs, outputs - part.first);
+                part.cells = std::min(most_cells, g.dst[2] - part.cell);
+                std::fill_n(sums, part.cells * part.outputs, 0.0f);
+                for (std::int64_t i = 0; i < ds.count; ++i)
+                    for (std::int64_t j = 0; j < hs.count; ++j) {
+                        const std::int64_t row =
+                            (ds.index - i * ds.index_step) * g.src[1] + hs.index - j * hs.index_step;
+                        const std::int64_t taps =
+                            (ds.tap + i * ds.tap_step) * g.window[1] + hs.tap + j * hs.tap_step;
+                        add_source_row(g,
+                                       columns + row * g.src[2] * length +
+                                           (part.group * g.taps() + taps * g.window[2]) * outputs +
+                                           part.first,
+                                       part, sums);
+                    }
+                store_part(g, e, offset, part, sums);
+            }
 }
 
 void copy_cell(const ConvolutionGeometry& g, const float* image, std::int64_t cell, float* to) {
@@ -104,8 +161,10 @@ double transposed_convolution_workspace_bytes(const ConvolutionGeometry& g) {
 }
 
 void transposed_convolution_col2im_gemm(const ConvolutionGeometry& g, const float* src, const float* packed,
-                                        const float* bias, const Activation& activation, float* dst,
-                                        void* workspace, ThreadPool& pool) {
+                                        const float* bias, const float* residual,
+                                        const Activation& activation, float* dst, void* workspace,
+                                        ThreadPool& pool) {
+    const Epilogue epilogue{bias, residual, activation, dst};
     auto* columns = static_cast<float*>(workspace);
     float* copy = columns + columns_floats(g);
     const bool matrix = is_matrix(g);
@@ -135,8 +194,7 @@ void transposed_convolution_col2im_gemm(const ConvolutionGeometry& g, const floa
         });
         pool.parallel_for(row_tasks, [&](std::int64_t task, int) {
             for (std::int64_t row = rows * task / row_tasks; row < rows * (task + 1) / row_tasks; ++row)
-                gather_row(g, columns, bias, activation, row / g.dst[1], row % g.dst[1],
-                           dst + n * g.dst_strides[0]);
+                gather_row(g, columns, epilogue, row / g.dst[1], row % g.dst[1], n * g.dst_strides[0]);
         });
     }
 }

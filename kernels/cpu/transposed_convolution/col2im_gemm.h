@@ -1,6 +1,6 @@
 // Transposed convolution as one matrix product and a gathering sum: columns[cell][tap][k] = src[cell][c] *
 // weights[c][tap][k] for all source cells of an image, then each output cell adds the columns that reach it.
-// Gathering instead of scattering: output rows are independent, and sums have a fixed order.
+// Each output row gathers what source rows send to it: rows are independent, and sums have a fixed order.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,11 @@ void transposed_convolution_pack(const ConvolutionGeometry& geometry, const floa
 // the caller refuses what leaves 63 bits.
 double transposed_convolution_workspace_bytes(const ConvolutionGeometry& geometry);
 
-// Host memory; bias (K values) may be null. src and dst don't overlap; the workspace is 64-byte aligned.
+// Host memory; bias (K values) and residual (laid out as dst, perhaps dst itself) may be null. src and dst
+// don't overlap; the workspace is 64-byte aligned.
 void transposed_convolution_col2im_gemm(const ConvolutionGeometry& geometry, const float* src,
-                                        const float* packed, const float* bias, const Activation& activation,
-                                        float* dst, void* workspace, ThreadPool& pool);
+                                        const float* packed, const float* bias, const float* residual,
+                                        const Activation& activation, float* dst, void* workspace,
+                                        ThreadPool& pool);
 
 }  // namespace convlens::cpu
