@@ -324,6 +324,27 @@ TEST(BwdFilter, LargerThanOneChunk) {
     check(make_case(deep, 1, ElementType::f32, ElementType::f32, 1, 0), ++seed);
 }
 
+// Windows that lie apart or have wide gaps, so that most of src is read by none.
+TEST(BwdFilter, WindowsApart) {
+    unsigned seed = 200;
+    for (const int layout : {0, 1, 4})
+        for (const Axes& strides : {Axes{1, 9, 11}, Axes{1, 1, 13}, Axes{7, 9, 1}, Axes{1, 2, 3}})
+            for (const Axes& dilations : {Axes{1, 1, 1}, Axes{3, 17, 23}, Axes{1, 2, 1}}) {
+                ConvolutionGeometry g;
+                g.batch = 2;
+                g.channels = 5;
+                g.outputs = 18;
+                g.window = {2, 3, 2};
+                g.strides = strides;
+                g.dilations = dilations;
+                g.pads = {1, 20, 3};
+                g.src = {9, 31, 47};
+                for (std::size_t i = 0; i < 3; ++i)
+                    g.dst[i] = (g.src[i] + g.pads[i] - dilations[i] * (g.window[i] - 1) - 1) / strides[i] + 1;
+                check(make_case(g, layout, ElementType::f32, ElementType::f32, 1, 0), ++seed);
+            }
+}
+
 TEST(BwdFilter, NoCellsGiveZeros) {
     for (const float beta : {0.0f, 2.0f}) {
         std::mt19937 generator(34);

@@ -23,20 +23,26 @@ constexpr std::int64_t most_splits = 32;
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t round_up_16(std::int64_t floats) { return (floats + 15) / 16 * 16; }
 
-// Packed places along one axis: those under all taps, or only those that are read where the window has one
-// cell.
-std::int64_t places(const ConvolutionGeometry& g, std::size_t axis, std::int64_t outs) {
-    if (g.window[axis] == 1) return outs;
+// Packed places along one axis for `outs` outputs: all that lie under a window, or, where windows have gaps
+// or lie apart, each window's own.
+std::int64_t places(const BwdFilterGemm& p, std::size_t axis, std::int64_t outs) {
+    const ConvolutionGeometry& g = p.gradient.geometry;
+    if (p.apart[axis]) return outs * g.window[axis];
     return (outs - 1) * g.strides[axis] + (g.window[axis] - 1) * g.dilations[axis] + 1;
 }
-std::int64_t place_step(const ConvolutionGeometry& g, std::size_t axis) {
-    return g.window[axis] == 1 ? g.strides[axis] : 1;
-}
-std::int64_t place_of(const ConvolutionGeometry& g, std::size_t axis, std::int64_t out, std::int64_t tap) {
-    return g.window[axis] == 1 ? out : out * g.strides[axis] + tap * g.dilations[axis];
+std::int64_t place_of(const BwdFilterGemm& p, std::size_t axis, std::int64_t out, std::int64_t tap) {
+    const ConvolutionGeometry& g = p.gradient.geometry;
+    return p.apart[axis] ? out * g.window[axis] + tap : out * g.strides[axis] + tap * g.dilations[axis];
 }
 std::int64_t first_source(const ConvolutionGeometry& g, std::size_t axis, std::int64_t out) {
     return out * g.strides[axis] - g.pads[axis];
+}
+
+// The source's index at a packed place of a chunk that begins with output `out`.
+std::int64_t source_at(const BwdFilterGemm& p, std::size_t axis, std::int64_t out, std::int64_t place) {
+    const ConvolutionGeometry& g = p.gradient.geometry;
+    if (!p.apart[axis]) return first_source(g, axis, out) + place;
+    return first_source(g, axis, out + place / g.window[axis]) + place % g.window[axis] * g.dilations[axis];
 }
 
 // One chunk: outputs [begin, end) of N D H W, and the packed places that they read.
@@ -53,9 +59,9 @@ struct Chunk {
             begin[axis] = lengths[axis] * i / p.chunks[axis];
             end[axis] = lengths[axis] * (i + 1) / p.chunks[axis];
         }
-        depths = places(g, 0, count(1));
-        heights = places(g, 1, count(2));
-        widths = places(g, 2, count(3));
+        depths = places(p, 0, count(1));
+        heights = places(p, 1, count(2));
+        widths = places(p, 2, count(3));
     }
     std::int64_t count(std::size_t axis) const { return end[axis] - begin[axis]; }
     std::int64_t src_lines() const { return count(0) * depths * heights; }
@@ -94,17 +100,18 @@ class Worker {
     // Line `line` of the chunk's x, all channels.
     void pack_src(const Chunk& chunk, std::int64_t line, float* packed) const {
         if (p_.src_in_place) return;
-        const std::int64_t h = first_source(g_, 1, chunk.begin[2]) + line % chunk.heights * place_step(g_, 1);
-        const std::int64_t d =
-            first_source(g_, 0, chunk.begin[1]) + line / chunk.heights % chunk.depths * place_step(g_, 0);
+        const std::int64_t h = source_at(p_, 1, chunk.begin[2], line % chunk.heights);
+        const std::int64_t d = source_at(p_, 0, chunk.begin[1], line / chunk.heights % chunk.depths);
         if (h < 0 || h >= g_.src[1] || d < 0 || d >= g_.src[0]) return;  // never read
         const std::int64_t n = chunk.begin[0] + line / (chunk.heights * chunk.depths);
         const std::int64_t offset = n * g_.src_strides[0] + d * g_.src_strides[2] + h * g_.src_strides[3];
         LinePacking packing;
-        packing.first = first_source(g_, 2, chunk.begin[3]);
-        packing.step = place_step(g_, 2);
+        // Windows that lie apart are packed one by one.
+        const bool apart = p_.apart[2] && g_.window[2] > 1;
+        const std::int64_t runs = apart ? chunk.count(3) : 1;
+        packing.step = apart ? g_.dilations[2] : g_.window[2] == 1 ? g_.strides[2] : 1;
         packing.length = g_.src[2];
-        packing.positions = chunk.widths;
+        packing.positions = chunk.widths / runs;
         packing.cell_stride = g_.src_strides[4];
         packing.channel_stride = g_.src_strides[1];
         packing.width = p_.block;
@@ -112,8 +119,12 @@ class Worker {
         for (std::int64_t i = 0; i < g_.groups * p_.blocks; ++i) {
             const std::int64_t first = i % p_.blocks * p_.block;
             packing.channels = std::min(p_.block, channels_ - first);
-            pack_line(p_.gradient.type, x_, offset + (i / p_.blocks * channels_ + first) * g_.src_strides[1],
-                      packing, packed + (i * chunk.src_lines() + line) * line_floats);
+            float* to = packed + (i * chunk.src_lines() + line) * line_floats;
+            for (std::int64_t run = 0; run < runs; ++run, to += packing.positions * p_.block) {
+                packing.first = first_source(g_, 2, chunk.begin[3] + run);
+                pack_line(p_.gradient.type, x_,
+                          offset + (i / p_.blocks * channels_ + first) * g_.src_strides[1], packing, to);
+            }
         }
     }
 
@@ -195,7 +206,7 @@ class Worker {
                           std::int64_t y, std::int64_t t, std::int64_t r) const {
         if (!p_.src_in_place)
             return from.src +
-                   ((n * chunk.depths + place_of(g_, 0, o, t)) * chunk.heights + place_of(g_, 1, y, r)) *
+                   ((n * chunk.depths + place_of(p_, 0, o, t)) * chunk.heights + place_of(p_, 1, y, r)) *
                        chunk.widths * p_.block;
         const Strides5& s = g_.src_strides;
         return from.src + (chunk.begin[0] + n) * s[0] +
@@ -222,11 +233,12 @@ class Worker {
         lines.b = b;
         lines.cells = chunk.count(3);
         const std::int64_t cell = p_.src_in_place ? g_.src_strides[4] : p_.block;
-        lines.a_step = (g_.window[2] == 1 && !p_.src_in_place ? 1 : g_.strides[2]) * cell;
+        const bool apart = p_.apart[2] && !p_.src_in_place;
+        lines.a_step = (apart ? g_.window[2] : g_.strides[2]) * cell;
         lines.b_step = p_.dst_in_place ? g_.dst_strides[4] : from.width;
         const int vectors = static_cast<int>(from.width / lanes_);
         // Taps lie side by side in packed lines unless they are dilated.
-        const std::int64_t runs = g_.dilations[2] == 1 ? 1 : g_.window[2];
+        const std::int64_t runs = g_.dilations[2] == 1 || apart ? 1 : g_.window[2];
         const std::int64_t rows = g_.window[2] == 1 ? std::min(p_.block, channels_ - from.first_channel)
                                                     : g_.window[2] / runs * p_.block;
         const auto flush = [&] {
@@ -347,7 +359,8 @@ void run(const BwdFilterGemm& p, const Places& places_of, const void* x, const v
 // they are large enough to cut.
 void choose_blocks(BwdFilterGemm& p, std::int64_t most, std::int64_t wanted) {
     const ConvolutionGeometry& g = p.gradient.geometry;
-    const std::int64_t channels = g.channels / g.groups, taps = g.dilations[2] == 1 ? g.window[2] : 1;
+    const std::int64_t channels = g.channels / g.groups,
+                       taps = g.dilations[2] == 1 || p.apart[2] ? g.window[2] : 1;
     constexpr std::int64_t rows = 14;
     std::int64_t best = std::numeric_limits<std::int64_t>::max();
     const std::int64_t least = std::max<std::int64_t>(1, ceil_div(channels, most));
@@ -387,7 +400,7 @@ double packed_floats(const BwdFilterGemm& p, const std::array<std::int64_t, 4>& 
     const ConvolutionGeometry& g = p.gradient.geometry;
     double src = static_cast<double>(lengths[0]), dst = src;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-        src *= static_cast<double>(places(g, axis, lengths[axis + 1]));
+        src *= static_cast<double>(places(p, axis, lengths[axis + 1]));
         dst *= static_cast<double>(lengths[axis + 1]);
     }
     return static_cast<double>(g.groups) *
@@ -440,6 +453,12 @@ std::optional<BwdFilterGemm> make_params(const BwdFilterParams& gradient, bool e
     const ConvolutionGeometry& g = gradient.geometry;
     p.group_distance = exchanged ? g.channels / g.groups * gradient.filter_strides[1]
                                  : g.outputs / g.groups * gradient.filter_strides[0];
+    for (std::size_t axis = 0; axis < 3; ++axis)
+        p.apart[axis] =
+            g.window[axis] == 1 ||
+            static_cast<double>(g.dst[axis]) * static_cast<double>(g.window[axis]) <
+                static_cast<double>(g.dst[axis] - 1) * static_cast<double>(g.strides[axis]) +
+                    static_cast<double>(g.window[axis] - 1) * static_cast<double>(g.dilations[axis]) + 1;
     const std::int64_t outputs = g.outputs / g.groups, lanes = outer_product_lanes();
     p.panel = outputs <= lanes ? lanes : 2 * lanes;
     p.panels = ceil_div(outputs, p.panel);
@@ -468,7 +487,7 @@ std::optional<BwdFilterGemm> make_params(const BwdFilterParams& gradient, bool e
     p.task_floats = round_up_16(g.taps() * p.block * p.panel);
     std::int64_t src = p.chunk[0], dst = p.chunk[0];
     for (std::size_t axis = 0; axis < 3; ++axis) {
-        src *= places(g, axis, std::max<std::int64_t>(p.chunk[axis + 1], 1));
+        src *= places(p, axis, std::max<std::int64_t>(p.chunk[axis + 1], 1));
         dst *= p.chunk[axis + 1];
     }
     p.src_floats = p.src_in_place ? 0 : round_up_16(src * g.groups * p.blocks * p.block);

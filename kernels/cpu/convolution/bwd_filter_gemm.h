@@ -13,6 +13,7 @@
 // Chunks and splits depend on the problem alone, so the bits don't depend on the number of threads.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -31,6 +32,8 @@ struct BwdFilterGemm {
     std::int64_t blocks = 0;          // of a group
     std::int64_t panel = 0;           // outputs of a panel
     std::int64_t panels = 0;          // of a group
+    // For D H W: packed places are each window's own, instead of all under the windows.
+    std::array<bool, 3> apart{};
     // Images and output cells of a chunk, and chunks along each of these axes: N, then D H W.
     std::array<std::int64_t, 4> chunk{}, chunks{};
     std::int64_t splits = 0;  // 0: by tiles
