@@ -416,13 +416,16 @@ class Search {
     int runs_of_sample(const Runner& runner) const {
         return runner.repeats + (options_.warm ? 1 : 0) + (options_.cold_bytes > 0 ? 1 : 0);
     }
+    static constexpr std::size_t most_cold = 5;  // writing a cache over takes longer than most rows
     void take_sample(Runner& runner, const Data& data) {
         if (options_.warm) runner.run(context_, marks_, data, 1);
         runner.times.push_back(runner.run(context_, marks_, data));
-        if (options_.cold_bytes == 0) return;
+        if (options_.cold_bytes == 0 || runner.cold_times.size() >= most_cold) return;
+        const Clock::time_point before = Clock::now();
         if (flush_.bytes() == 0) flush_ = Buffer(context_, options_.cold_bytes);
         context_.fill(flush_.data(), static_cast<unsigned char>(runner.times.size()), flush_.bytes());
         context_.synchronize();
+        start_ += Clock::now() - before;  // of samples alone
         runner.cold_times.push_back(runner.run(context_, marks_, data, 1));
     }
 

@@ -52,7 +52,7 @@ std::vector<BenchLayer> read_layers(const std::string& path) {
         if (text.empty()) continue;
         layers.push_back(layer_of(text, path, line));
         try {
-            check(problem_of(layers.back(), DataType::f32));
+            check(problem_of(layers.back(), BenchDirection::fwd, DataType::f32));
         } catch (const Error& error) {
             refuse_line(path, line, error.what());
         }
@@ -60,21 +60,60 @@ std::vector<BenchLayer> read_layers(const std::string& path) {
     return layers;
 }
 
-ConvolutionProblem problem_of(const BenchLayer& layer, DataType type) {
-    ConvolutionProblem p;
-    p.src = TensorDesc::channels_last({layer.n, layer.c, layer.h, layer.w}, type);
-    p.groups = layer.groups;
-    p.weights = {layer.k, layer.groups > 0 ? layer.c / layer.groups : 0, layer.r, layer.s};
-    p.window = {{layer.pad, layer.pad},
-                {layer.pad, layer.pad},
-                {layer.stride, layer.stride},
-                {layer.dilation, layer.dilation}};
+const char* to_string(BenchDirection direction) {
+    switch (direction) {
+        case BenchDirection::fwd:
+            return "fwd";
+        case BenchDirection::bwd_data:
+            return "bwd_data";
+        case BenchDirection::bwd_filter:
+            return "bwd_filter";
+    }
+    return "unknown";
+}
+
+Dims output_of(const BenchLayer& layer) {
     const auto length = [&](std::int64_t in, std::int64_t window) {
         if (layer.stride < 1) return std::int64_t{0};  // check() names it
         return convolution_output_size(in, window, layer.pad, layer.pad, layer.stride, layer.dilation);
     };
-    p.dst = TensorDesc::channels_last({layer.n, layer.k, length(layer.h, layer.r), length(layer.w, layer.s)},
-                                      type);
+    return {layer.n, layer.k, length(layer.h, layer.r), length(layer.w, layer.s)};
+}
+
+Problem problem_of(const BenchLayer& layer, BenchDirection direction, DataType type, bool channels_last) {
+    const auto tensor = [&](const Dims& dims) {
+        return channels_last ? TensorDesc::channels_last(dims, type) : TensorDesc::packed(dims, type);
+    };
+    const TensorDesc x = tensor({layer.n, layer.c, layer.h, layer.w}), y = tensor(output_of(layer));
+    const Dims weights{layer.k, layer.groups > 0 ? layer.c / layer.groups : 0, layer.r, layer.s};
+    const WindowDesc window{{layer.pad, layer.pad},
+                            {layer.pad, layer.pad},
+                            {layer.stride, layer.stride},
+                            {layer.dilation, layer.dilation}};
+    if (direction == BenchDirection::bwd_data) {
+        ConvolutionBwdDataProblem p;
+        p.src = y;
+        p.weights = weights;
+        p.dst = x;
+        p.window = window;
+        p.groups = layer.groups;
+        return p;
+    }
+    if (direction == BenchDirection::bwd_filter) {
+        ConvolutionBwdFilterProblem p;
+        p.src = x;
+        p.diff = y;
+        p.dst = tensor(weights);
+        p.window = window;
+        p.groups = layer.groups;
+        return p;
+    }
+    ConvolutionProblem p;
+    p.src = x;
+    p.weights = weights;
+    p.dst = y;
+    p.window = window;
+    p.groups = layer.groups;
     return p;
 }
 

@@ -107,7 +107,7 @@ NetworkRow bench_network(const BenchOptions& options, Context& context, Precisio
 void bench_models(const BenchOptions& options, Context& context, BenchResult& result) {
     const Precision precision = parse_precision(options.precision, context.backend());
     const std::vector<std::string> paths = wanted_models(options);
-    BenchProgress progress(2 * paths.size());
+    BenchProgress progress(std::vector<double>(2 * paths.size(), 1.0));
     for (const std::string& path : paths)
         for (const network::Mode mode : {network::Mode::explore, network::Mode::lean}) {
             progress.begin(std::filesystem::path(path).stem().string() + ", " + to_string(mode));

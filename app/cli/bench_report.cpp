@@ -10,7 +10,17 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const char* text_of(BenchStatus status) {
-    return status == BenchStatus::ok ? "ok" : status == BenchStatus::failed ? "failed" : "not_supported";
+    switch (status) {
+        case BenchStatus::ok:
+            return "ok";
+        case BenchStatus::failed:
+            return "failed";
+        case BenchStatus::skipped:
+            return "skipped";
+        case BenchStatus::not_supported:
+            break;
+    }
+    return "not_supported";
 }
 
 // A figure that was not measured is null, never 0.
@@ -43,8 +53,9 @@ Json json_of(const BenchResult& result, const LayerRow& from) {
     const bool applicable = from.candidate.applicable;
     Json row = common_row(result, from.status, from.reason, from.times, from.candidate.work.flops);
     row["op"] = "convolution";
+    row["direction"] = to_string(from.direction);
     row["problem"] = layer.name;
-    row["layout"] = "channels-last";
+    row["layout"] = from.channels_last ? "channels-last" : "packed";
     row["algorithm"] = from.candidate.algorithm;
     row["workspace_bytes"] = applicable ? Json(from.candidate.workspace_bytes) : Json();
     row["max_error"] = from.max_error ? figure(true, *from.max_error) : Json();
@@ -52,6 +63,10 @@ Json json_of(const BenchResult& result, const LayerRow& from) {
     row["deterministic"] = from.candidate.deterministic;
     row["type"] = to_string(result.type);
     row["chosen"] = from.chosen;
+    row["admitted"] = from.admitted;
+    row["cold_ms"] = from.cold_ms ? figure(true, *from.cold_ms) : Json();
+    row["executed_gflops"] = figure(from.times.samples > 0 && from.times.median_ms > 0,
+                                    from.candidate.work.executed_flops / (from.times.median_ms * 1e6));
     return row;
 }
 
@@ -84,6 +99,16 @@ Json rows_of(const BenchResult& result) {
 Json machine_of(const BenchResult& result) {
     Json machine{{"backend", result.backend}, {"device", result.device}, {"threads", result.threads}};
     const auto known = [](int value) { return value > 0 ? Json(value) : Json(); };
+    if (result.peaks) {
+        machine["matrix_product_gflops"] = figure(result.peaks->gflops > 0, result.peaks->gflops);
+        machine["matrix_product_algorithm"] = result.peaks->gflops_row;
+        machine["copy_gb_per_s"] = figure(result.peaks->gbytes_per_s > 0, result.peaks->gbytes_per_s);
+    }
+    machine["shared"] = result.shared ? Json(*result.shared) : Json();
+    Json peers = Json::array();
+    for (const PeerInfo& peer : convlens::peers())
+        peers.push_back({{"name", peer.name}, {"found", peer.found}, {"text", peer.text}});
+    machine["peers"] = peers;
     if (result.health) {
         machine["clock_mhz"] = known(result.health->clock_mhz);
         machine["max_clock_mhz"] = known(result.health->max_clock_mhz);
@@ -104,6 +129,23 @@ Json problems_of(const BenchResult& result) {
     return problems;
 }
 
+Json summary_of(const BenchResult& result) {
+    Json list = Json::array();
+    for (const BenchSummary& s : summaries_of(result)) {
+        const auto known = [](bool there, const Json& value) { return there ? value : Json(); };
+        list.push_back({{"direction", to_string(s.direction)},
+                        {"layers_with_peer", s.compared},
+                        {"peer_over_own_mean", figure(s.compared > 0, s.mean_of_peer)},
+                        {"peer_over_own_least", figure(s.compared > 0, s.least_of_peer)},
+                        {"peer_over_own_least_problem", known(s.compared > 0, s.least_layer)},
+                        {"layers_with_choice", s.chosen},
+                        {"choice_within_10_percent", s.chosen_within},
+                        {"choice_over_best_most", figure(s.chosen > 0, s.most_of_best)},
+                        {"choice_over_best_most_problem", known(s.chosen > 0, s.most_layer)}});
+    }
+    return list;
+}
+
 std::string cell_of(const Json& value) {
     if (value.is_null()) return {};
     if (!value.is_string()) return value.dump();
@@ -122,7 +164,9 @@ std::string bench_json(const BenchResult& result) {
     json["version"] = version();
     json["machine"] = machine_of(result);
     json["seed"] = result.seed;
+    json["suite"] = result.suite;
     json["problems"] = problems_of(result);
+    json["summary"] = summary_of(result);
     json["rows"] = rows_of(result);
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

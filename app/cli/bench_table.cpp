@@ -1,5 +1,6 @@
 // The tables of `convlens bench`, for people.
 #include <algorithm>
+#include <cmath>
 
 #include "app/cli/bench.h"
 #include "app/cli/text.h"
@@ -26,48 +27,76 @@ std::string scientific(std::optional<double> value) {
     return text;
 }
 
-std::string head_of(const BenchLayer& l, DataType type) {
-    const ConvolutionProblem p = problem_of(l, type);
-    std::string text = l.name + "  " + to_string(type) + " " + with_times_signs(p.src.dims.text()) + " → " +
-                       with_times_signs(p.dst.dims.text()) + ", " + std::to_string(l.r) + "×" +
-                       std::to_string(l.s) + ", stride " + std::to_string(l.stride) + ", pad " +
-                       std::to_string(l.pad);
+std::string head_of(const BenchLayer& l, BenchDirection direction, DataType type) {
+    std::string text =
+        l.name + "  " + (direction == BenchDirection::fwd ? "" : to_string(direction) + std::string("  ")) +
+        to_string(type) + " " + with_times_signs(Dims{l.n, l.c, l.h, l.w}.text()) + " → " +
+        with_times_signs(output_of(l).text()) + ", " + std::to_string(l.r) + "×" + std::to_string(l.s) +
+        ", stride " + std::to_string(l.stride) + ", pad " + std::to_string(l.pad);
     if (l.dilation != 1) text += ", dilation " + std::to_string(l.dilation);
     if (l.groups != 1) text += ", " + std::to_string(l.groups) + " groups";
     return text;
 }
 
-std::string layer_text(const BenchResult& result, std::size_t layer) {
+std::string layer_text(const BenchResult& result, std::size_t layer, BenchDirection direction) {
     std::vector<const LayerRow*> rows;
+    bool cold = false;
     for (const LayerRow& row : result.layer_rows)
-        if (row.layer == layer) rows.push_back(&row);
+        if (row.layer == layer && row.direction == direction) {
+            rows.push_back(&row);
+            cold = cold || row.cold_ms;
+        }
     std::stable_sort(rows.begin(), rows.end(), [](const LayerRow* a, const LayerRow* b) {
         const bool ran[2] = {a->status == BenchStatus::ok, b->status == BenchStatus::ok};
         if (ran[0] != ran[1]) return ran[0];
         return ran[0] && a->times.median_ms < b->times.median_ms;
     });
-    TextTable table({{""},
-                     {"algorithm", false, 28},
-                     {"ms", true},
-                     {"p10 to p90", true},
-                     {"GFLOP/s", true},
-                     {"workspace", true},
-                     {"error", true},
-                     {"class"}});
+    std::vector<TextTable::Column> columns{
+        {""}, {"algorithm", false, 32}, {"ms", true}, {"p10 to p90", true}};
+    if (cold) columns.push_back({"cold ms", true});
+    for (const char* title : {"GFLOP/s", "workspace", "error"}) columns.push_back({title, true});
+    columns.push_back({"class"});
+    TextTable table(columns);
     for (const LayerRow* row : rows) {
         if (row->status != BenchStatus::ok) break;
-        table.add({row->chosen ? ">" : "", row->candidate.algorithm, three_digits(row->times.median_ms),
-                   spread(row->times), rate(row->candidate.work.flops, row->times),
-                   bytes_or_none(row->candidate.workspace_bytes), scientific(row->max_error),
-                   std::string(to_string(row->candidate.error_class)) +
-                       (row->candidate.deterministic ? "" : ", not deterministic")});
+        std::vector<std::string> cells{row->chosen ? ">" : "",
+                                       row->candidate.algorithm + (row->channels_last ? "" : " (packed)"),
+                                       three_digits(row->times.median_ms), spread(row->times)};
+        if (cold) cells.push_back(row->cold_ms ? three_digits(*row->cold_ms) : "–");
+        for (const std::string& cell :
+             {rate(row->candidate.work.flops, row->times), bytes_or_none(row->candidate.workspace_bytes),
+              scientific(row->max_error),
+              std::string(to_string(row->candidate.error_class)) +
+                  (row->candidate.deterministic ? "" : ", not deterministic")})
+            cells.push_back(cell);
+        table.add(std::move(cells));
     }
-    std::string text = head_of(result.layers[layer], result.type) + "\n" + table.text();
+    std::string text = head_of(result.layers[layer], direction, result.type) + "\n" + table.text();
     for (const LayerRow* row : rows)
-        if (row->status != BenchStatus::ok)
+        if (row->status != BenchStatus::ok && row->channels_last)
             text += "   " + row->candidate.algorithm +
-                    (row->status == BenchStatus::failed ? ": failed: " : ": ") + row->reason + "\n";
+                    (row->status == BenchStatus::failed    ? ": failed: "
+                     : row->status == BenchStatus::skipped ? ": left out: "
+                                                           : ": ") +
+                    row->reason + "\n";
     return text + "\n";
+}
+
+std::string summary_text(const BenchResult& result) {
+    std::string text;
+    for (const BenchSummary& s : summaries_of(result)) {
+        const std::string direction = std::string(to_string(s.direction)) +
+                                      std::string(12 - std::string(to_string(s.direction)).size(), ' ');
+        if (s.compared > 0)
+            text += direction + "peer's time over the best own: geometric mean " +
+                    three_digits(s.mean_of_peer) + " over " + std::to_string(s.compared) + " layers, least " +
+                    three_digits(s.least_of_peer) + " (" + s.least_layer + ")\n";
+        if (s.chosen > 0)
+            text += direction + "the list's choice: within 10 % of the best own row in " +
+                    std::to_string(s.chosen_within) + " of " + std::to_string(s.chosen) + " layers, most " +
+                    three_digits(s.most_of_best) + " times the best (" + s.most_layer + ")\n";
+    }
+    return text;
 }
 
 std::string networks_text(const BenchResult& result) {
@@ -100,14 +129,20 @@ std::string networks_text(const BenchResult& result) {
 
 std::string bench_text(const BenchResult& result) {
     std::string text;
-    for (std::size_t i = 0; i < result.layers.size(); ++i) text += layer_text(result, i);
+    for (std::size_t i = 0; i < result.layers.size(); ++i)
+        for (const BenchDirection direction : directions_of(result)) text += layer_text(result, i, direction);
     if (!result.network_rows.empty()) text += networks_text(result);
     text += "run         " + result.device + ", " + result.precision + "\n";
     if (!result.layers.empty())
         text +=
+            std::string() +
             "            best first; > is the list's own choice at this precision; error against the last "
             "row of "
-            "the list\n";
+            "the list\n" +
+            summary_text(result);
+    if (!result.layers.empty() && result.shared.value_or(0) > shared_too_much)
+        text += "note        other programs took " + std::to_string(std::lround(100 * *result.shared)) +
+                " % of the processor meanwhile: times and ratios say little, those of peers least\n";
     const bool contended = std::any_of(result.network_rows.begin(), result.network_rows.end(),
                                        [](const NetworkRow& row) { return row.contended; });
     if (contended) text += "note        the machine was shared meanwhile: take the times as upper bounds\n";

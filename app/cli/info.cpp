@@ -85,11 +85,8 @@ std::vector<Feature> features(const InfoOptions& options) {
     for (Feature& feature : graphics(options)) list.push_back(std::move(feature));
     list.push_back(display());
     list.push_back(assets());
-    for (const auto& [name, text] :
-         {std::pair{"peer:onednn", "not in this version: oneDNN beside the own algorithms"},
-          std::pair{"peer:cudnn", "not in this version: cuDNN beside the own algorithms"},
-          std::pair{"camera, video", "not in this version: pictures, folders and patterns are read"}})
-        list.push_back({name, false, text});
+    for (const PeerInfo& peer : peers()) list.push_back({peer.name, peer.found, peer.text});
+    list.push_back({"camera, video", false, "not in this version: pictures, folders and patterns are read"});
     return list;
 }
 

@@ -151,15 +151,21 @@ struct Program {
         c.add_option("MODEL", bench.models,
                      "suite models: ONNX files or names of bundled models (all bundled)")
             ->type_name("");
-        c.add_option("--suite", bench.suite, "ops: layers by every algorithm; models: networks (ops)")
-            ->type_name("ops|models");
+        c.add_option("--suite", bench.suite,
+                     "ops: layers by every algorithm; paper: those of the cuDNN paper at batch 16 to 128; "
+                     "models: networks (ops)")
+            ->type_name("ops|paper|models");
         c.add_option("--filter", bench.filter, "only layers or models with this in their name")
             ->type_name("TEXT");
         c.add_option("--layers", bench.layers, "a list of layers as assets/layers/*.csv")->type_name("FILE");
         c.add_option("--precision", bench.precision,
                      "fp32, tf32, fp16 or bf16; the last two take such tensors")
             ->type_name("NAME");
-        c.add_option("--direction", bench.direction, "fwd")->type_name("NAME");
+        c.add_option("--direction", bench.direction, "fwd, bwd_data, bwd_filter or all (fwd)")
+            ->type_name("NAME");
+        c.add_option("--algo", bench.algorithms, "only this row or family; several times")
+            ->type_name("NAME")
+            ->allow_extra_args(false);
         c.add_option("--batch", bench.batch, "of networks")->type_name("N")->check(range(1, 4096));
         c.add_option("--side", bench.side, "of networks of any picture size")
             ->type_name("N")
@@ -167,11 +173,15 @@ struct Program {
         c.add_option("--seconds", bench.seconds, "about this long for a layer or a network (2)")
             ->type_name("S")
             ->check(range(0.001, 86400.0));
-        c.add_flag("--peers", bench.peers, "not in this version");
+        c.add_flag("--peers", bench.peers,
+                   "oneDNN or cuDNN beside the own algorithms, where it is installed");
+        c.add_flag("--cold", bench.cold, "times with cold caches too, in a column of their own");
+        c.add_flag("--remember", bench.remember, "keep what was quickest in the user's cache of plans");
         c.add_option("--json", bench.json, "report; - is standard output, which then holds nothing else")
             ->type_name("FILE");
         c.add_option("--csv", bench.csv, "the same rows; - is standard output")->type_name("FILE");
-        c.add_option("--html", bench.html, "not in this version")->type_name("FILE");
+        c.add_option("--html", bench.html, "one page with plots and tables; - is standard output")
+            ->type_name("FILE");
     }
 
     void add_others() {

@@ -55,16 +55,19 @@ struct RunOptions : CommonOptions {
 };
 
 struct BenchOptions : CommonOptions {
-    std::string suite;                // ops, models; empty: ops, with models named models
+    std::string suite;                // ops, paper, models; empty: ops, with models named models
     std::vector<std::string> models;  // suite models: bundled names or ONNX files; empty: the bundled ones
     std::string layers;               // suite ops: a list of layers; empty: the bundled one of the backend
     std::string filter;               // part of the names that are wanted
     std::string precision = "fp32";
-    std::string direction = "fwd";
-    int batch = 0;       // suite models; 0: 1, or what the file says
-    int side = 0;        // suite models, of pictures of any size; 0: the model's default
-    double seconds = 0;  // of samples of a layer, of passes of a network; 0: 2
+    std::string direction = "fwd";        // fwd, bwd_data, bwd_filter, all
+    std::vector<std::string> algorithms;  // suites ops and paper: rows or families; empty: all
+    int batch = 0;                        // suite models; 0: 1, or what the file says
+    int side = 0;                         // suite models, of pictures of any size; 0: the model's default
+    double seconds = 0;                   // of samples of a layer, of passes of a network; 0: 2
     bool peers = false;
+    bool cold = false;            // suites ops and paper: times with cold caches too
+    bool remember = false;        // suites ops and paper: into the user's cache of plans
     std::string json, csv, html;  // "-": standard output; empty: none
 };
 

@@ -120,5 +120,13 @@ template <>
 std::span<const Algorithm<ConvolutionProblem>> cudnn_algorithms() {
     return rows<ConvolutionProblem>();
 }
+template <>
+std::span<const Algorithm<ConvolutionBwdDataProblem>> cudnn_algorithms() {
+    return rows<ConvolutionBwdDataProblem>();
+}
+template <>
+std::span<const Algorithm<ConvolutionBwdFilterProblem>> cudnn_algorithms() {
+    return rows<ConvolutionBwdFilterProblem>();
+}
 
 }  // namespace convlens

@@ -9,7 +9,7 @@
 namespace convlens::cudnn {
 namespace {
 
-constexpr std::size_t most_engines = 10, most_workspace = std::size_t{4} << 30;
+constexpr std::size_t most_engines = 16;
 constexpr std::int64_t alignment = 16;
 constexpr std::array<std::int64_t, 3> ids = {'x', 'w', 'y'};
 
@@ -252,18 +252,23 @@ Found find_engine(const Context& context, const PeerProblem& p, bool tf32) {
     }
     std::vector<std::unique_ptr<Engine>> engines;
     std::size_t refused = 0;
+    const std::size_t most_workspace = device.info().memory_bytes / 4;
+    // The fallback list holds what the heuristics' own leaves out for f32 without rounding.
     for (const int mode : {heuristic_a, heuristic_fallback}) {
         for (const Owned& configuration : configurations(graph, mode)) {
             if (engines.size() >= most_engines) break;
             const std::vector<int> notes = notes_of(configuration);
             const bool rounds = p.x.type == DataType::f32 &&
                                 (holds(notes, note_down_convert) || holds(notes, note_tensor_core));
-            if (rounds && !tf32 && ++refused > 0) continue;
+            if (rounds && !tf32) {
+                ++refused;
+                continue;
+            }
             auto engine = engine_of(configuration, notes, p.x.type, handle);
             if (engine != nullptr && engine->workspace_bytes <= most_workspace)
                 engines.push_back(std::move(engine));
         }
-        if (!engines.empty()) break;
+        if (!engines.empty() && (tf32 || p.x.type != DataType::f32)) break;
     }
     found.engine = quickest(*context.device(), p, found.w, std::move(engines));
     if (found.engine == nullptr)

@@ -13,5 +13,13 @@ template <>
 std::span<const Algorithm<ConvolutionProblem>> cudnn_algorithms() {
     return {};
 }
+template <>
+std::span<const Algorithm<ConvolutionBwdDataProblem>> cudnn_algorithms() {
+    return {};
+}
+template <>
+std::span<const Algorithm<ConvolutionBwdFilterProblem>> cudnn_algorithms() {
+    return {};
+}
 
 }  // namespace convlens

@@ -327,5 +327,13 @@ template <>
 std::span<const Algorithm<ConvolutionProblem>> onednn_algorithms() {
     return rows<ConvolutionProblem>();
 }
+template <>
+std::span<const Algorithm<ConvolutionBwdDataProblem>> onednn_algorithms() {
+    return rows<ConvolutionBwdDataProblem>();
+}
+template <>
+std::span<const Algorithm<ConvolutionBwdFilterProblem>> onednn_algorithms() {
+    return rows<ConvolutionBwdFilterProblem>();
+}
 
 }  // namespace convlens

@@ -37,6 +37,8 @@ PeerInfo cudnn_info();
         return backend == Backend::cuda ? cudnn_algorithms<P>() : onednn_algorithms<P>(); \
     }
 CONVLENS_PEERS_OF(ConvolutionProblem)
+CONVLENS_PEERS_OF(ConvolutionBwdDataProblem)
+CONVLENS_PEERS_OF(ConvolutionBwdFilterProblem)
 #undef CONVLENS_PEERS_OF
 
 }  // namespace convlens

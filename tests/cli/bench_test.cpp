@@ -33,7 +33,6 @@ void expect_row_fields(const Json& row) {
          {"layout", "algorithm", "reason", "median_ms", "p10_ms", "p90_ms", "samples", "gflops",
           "workspace_bytes", "max_error", "error_class", "deterministic", "threads"})
         EXPECT_TRUE(row.contains(key)) << key << row;
-    EXPECT_EQ(row["direction"], "fwd");
     EXPECT_EQ(row["backend"], "cpu");
     EXPECT_EQ(row["precision"], "fp32");
     if (row["status"] == "ok") {
@@ -44,7 +43,7 @@ void expect_row_fields(const Json& row) {
         EXPECT_GE(row["samples"], 1);
         EXPECT_GT(row["gflops"], 0);
     } else {
-        EXPECT_EQ(row["status"], "not_supported") << row;
+        EXPECT_TRUE(row["status"] == "not_supported" || row["status"] == "skipped") << row;
         EXPECT_TRUE(row["reason"].is_string()) << row;
         for (const char* key : {"median_ms", "p10_ms", "p90_ms", "gflops", "max_error"})
             EXPECT_TRUE(row[key].is_null()) << key << row;
@@ -130,6 +129,146 @@ TEST(Bench, TableAndCsvHoldTheSameRows) {
     EXPECT_EQ(direct, 2u);
 }
 
+// Names of the algorithms with a status, by direction.
+std::map<std::string, std::set<std::string>> names_of(const Json& json, const std::string& status) {
+    std::map<std::string, std::set<std::string>> names;
+    for (const Json& row : json["rows"])
+        if (row["status"] == status) names[row["direction"]].insert(row["algorithm"]);
+    return names;
+}
+
+TEST(Bench, EveryDirectionWithColdCachesAndPeers) {
+    const ProgramRun run = run_program(
+        arguments({"--filter", "lenet2", "--direction", "all", "--peers", "--cold", "--json", "-"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    const Json json = Json::parse(run.out);
+    const auto ran = names_of(json, "ok");
+    for (const char* direction : {"fwd", "bwd_data", "bwd_filter"}) {
+        ASSERT_TRUE(ran.contains(direction)) << direction;
+        EXPECT_TRUE(ran.at(direction).contains("direct")) << direction;
+    }
+    bool found = false;
+    for (const Json& peer : json["machine"]["peers"])
+        if (peer["name"] == "peer:onednn") found = peer["found"];
+    for (const Json& row : json["rows"]) {
+        expect_row_fields(row);
+        const bool ok = row["status"] == "ok",
+                   peer = row["algorithm"].get<std::string>().starts_with("peer:");
+        EXPECT_EQ(row["cold_ms"].is_null(), !ok) << row;
+        if (peer) {
+            EXPECT_FALSE(row["chosen"]) << row;
+        }
+        if (row["algorithm"] == "peer:onednn") {
+            EXPECT_EQ(ok, found) << row;
+        }
+        if (ok && !peer) {
+            EXPECT_TRUE(row["max_error"].is_number()) << row;
+            EXPECT_LT(row["max_error"], 1e-4) << row;
+        }
+    }
+    EXPECT_EQ(json["summary"].size(), 3u);
+    for (const Json& summary : json["summary"]) {
+        EXPECT_EQ(summary["layers_with_choice"], 1);
+        EXPECT_EQ(summary["layers_with_peer"], found ? 1 : 0);
+        EXPECT_GE(summary["choice_over_best_most"], 1);
+    }
+}
+
+TEST(Bench, OnlyNamedRowsAndWhatWouldTakeTooLongIsLeftOut) {
+    const ScratchFolder folder;
+    const std::string list = folder.path("layers.csv");
+    std::ofstream(list) << "name,n,c,h,w,k,r,s,stride,pad,dilation,groups\n"
+                           "large,12,32,80,90,64,5,5,1,2,1,1\n";
+    const ProgramRun some = run_program(arguments(
+        {"--layers", list, "--threads", "1", "--algo", "implicit_gemm", "--algo", "direct", "--json", "-"}));
+    ASSERT_EQ(some.status, 0) << some.err;
+    const Json json = Json::parse(some.out);
+    EXPECT_EQ(names_of(json, "ok"),
+              (std::map<std::string, std::set<std::string>>{{"fwd", {"implicit_gemm"}}}));
+    EXPECT_EQ(names_of(json, "skipped"), (std::map<std::string, std::set<std::string>>{{"fwd", {"direct"}}}));
+    for (const Json& row : json["rows"]) {
+        expect_row_fields(row);
+        if (row["status"] == "skipped") {
+            EXPECT_TRUE(has(row["reason"], "--seconds")) << row;
+        }
+        // The error comes from fewer images.
+        if (row["status"] == "ok") {
+            EXPECT_LT(row["max_error"], 1e-5) << row;
+        }
+    }
+}
+
+TEST(Bench, PaperLayersAtEveryBatch) {
+    const ProgramRun run = run_program(
+        arguments({"--suite", "paper", "--filter", "L5_n16", "--algo", "implicit_gemm", "--json", "-"}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    const Json json = Json::parse(run.out);
+    EXPECT_EQ(json["suite"], "paper");
+    EXPECT_EQ(json["problems"]["paper_L5_n16"]["n"], 16);
+    EXPECT_GT(json["machine"]["matrix_product_gflops"], 0);
+    EXPECT_GT(json["machine"]["copy_gb_per_s"], 0);
+}
+
+TEST(Bench, RemembersWhatWasQuickest) {
+    const ScratchFolder folder;
+    const std::string file = folder.path("plans.txt");
+    setenv("CONVLENS_CACHE", file.c_str(), 1);
+    const ProgramRun run = run_program(arguments({"--filter", "lenet1", "--remember"}));
+    unsetenv("CONVLENS_CACHE");
+    ASSERT_EQ(run.status, 0) << run.err;
+    const std::string text = folder.read("plans.txt");
+    EXPECT_TRUE(has(text, "convolution src f32 1x1x28x28")) << text;
+    EXPECT_TRUE(has(text, "direct=")) << text;
+}
+
+// Every element that was opened is closed, and nothing is fetched from elsewhere.
+void expect_whole_page(const std::string& page) {
+    EXPECT_EQ(page.rfind("<!doctype html>", 0), 0u);
+    for (const char* outside :
+         {"http:", "https:", "<script", "<link", "<img", "@import", "url(", " nan", "\"nan", "\"inf"})
+        EXPECT_FALSE(has(page, outside)) << outside;
+    std::vector<std::string> open;
+    for (std::size_t at = page.find('<'); at != std::string::npos; at = page.find('<', at + 1)) {
+        const std::size_t end = page.find('>', at);
+        ASSERT_NE(end, std::string::npos);
+        const bool closes = page[at + 1] == '/';
+        const std::size_t begin = at + (closes ? 2 : 1);
+        const std::string name = page.substr(begin, page.find_first_of(" >/", begin) - begin);
+        if (name == "!doctype" || name == "meta" || page[end - 1] == '/') continue;
+        if (!closes) {
+            open.push_back(name);
+            continue;
+        }
+        ASSERT_FALSE(open.empty()) << name;
+        ASSERT_EQ(open.back(), name) << page.substr(at, 80);
+        open.pop_back();
+    }
+    EXPECT_TRUE(open.empty());
+}
+
+TEST(Bench, OnePageWithPlots) {
+    const ScratchFolder folder;
+    const std::string page = folder.path("page.html"), list = folder.path("layers.csv");
+    std::ofstream(list) << "name,n,c,h,w,k,r,s,stride,pad,dilation,groups\n"
+                           "<wide> & \"odd\",2,8,9,11,12,3,3,1,1,1,1\n"
+                           "strided,1,6,10,8,9,5,3,2,2,1,3\n";
+    const ProgramRun run =
+        run_program(arguments({"--layers", list, "--direction", "all", "--peers", "--html", page}));
+    ASSERT_EQ(run.status, 0) << run.err;
+    const std::string text = folder.read("page.html");
+    expect_whole_page(text);
+    EXPECT_FALSE(has(text, "<wide>"));
+    for (const char* part :
+         {"&lt;wide&gt; &amp; &quot;odd&quot;", "strided", "Forward", "Data gradient", "Filter gradient",
+          "roofline", "workspace of each algorithm", "error of each algorithm", "time of each algorithm",
+          "prefers-color-scheme", "GFLOP/s", "im2col_gemm", "3 groups"})
+        EXPECT_TRUE(has(text, part)) << part;
+    const ProgramRun networks = run_program(arguments({"face-landmarks", "--html", "-"}));
+    ASSERT_EQ(networks.status, 0) << networks.err;
+    expect_whole_page(networks.out);
+    EXPECT_TRUE(has(networks.out, "face-landmarks"));
+}
+
 TEST(Bench, NetworksInBothModes) {
     const ProgramRun run = run_program(arguments({"face-landmarks", "--batch", "3", "--json", "-"}));
     ASSERT_EQ(run.status, 0) << run.err;
@@ -164,19 +303,26 @@ void expect_refusal(const std::vector<std::string>& words, const std::vector<std
 }
 
 TEST(Bench, RefusesInOneSentence) {
-    expect_refusal({"--suite", "paper"}, {"--suite paper", "not in this version"});
-    expect_refusal({"--suite", "everything"}, {"everything", "ops or models"});
-    expect_refusal({"--direction", "bwd_data"}, {"bwd_data", "not in this version"});
+    expect_refusal({"--suite", "everything"}, {"everything", "ops, paper or models"});
     expect_refusal({"--direction", "up"}, {"'up'", "bwd_filter"});
-    expect_refusal({"--peers"}, {"--peers", "not in this version"});
-    expect_refusal({"--html", "out.html"}, {"--html", "--json"});
     expect_refusal({"--json", "-", "--csv", "-"}, {"--json and --csv"});
+    expect_refusal({"--html", "a.html", "--json", "a.html"}, {"--html", "--json", "a.html"});
+    expect_refusal({"--algo", "windogrand"}, {"windogrand", "cpu"});
+    expect_refusal({"--algo", "peer:onednn"}, {"peer:onednn", "--peers"});
+    expect_refusal({"--suite", "models", "--direction", "bwd_data"}, {"--direction", "layers"});
+    expect_refusal({"--suite", "models", "--peers"}, {"--peers", "layers"});
+    expect_refusal({"--suite", "models", "--cold"}, {"--cold", "layers"});
+    expect_refusal({"--suite", "models", "--remember"}, {"--remember", "layers"});
+    expect_refusal({"--suite", "models", "--algo", "direct"}, {"--algo", "convlens run"});
+    expect_refusal({"--suite", "paper", "--layers", "x.csv"}, {"--layers", "--suite ops"});
+    expect_refusal({"--suite", "paper", "--filter", "L9"}, {"L9", "paper_L1_n16"});
     expect_refusal({"--filter", "no such layer"}, {"no such layer", "lenet1", "resnet18_7"});
     expect_refusal({"--suite", "models", "--filter", "nothing"}, {"nothing", "efficientnet-lite0"});
     expect_refusal({"--suite", "models", "no-such-model"}, {"no-such-model"});
     expect_refusal({"--suite", "ops", "face-finder"}, {"face-finder", "--filter"});
     expect_refusal({"--batch", "2"}, {"--batch", "models"});
-    expect_refusal({"--precision", "fp16"}, {"fp16", "cpu"});
+    expect_refusal({"--precision", "tf32"}, {"tf32", "cpu"});
+    expect_refusal({"--suite", "models", "--precision", "fp16"}, {"fp16", "cpu"});
     expect_refusal({"--precision", "fp8"}, {"fp8"});
     expect_refusal({"--layers", "/no/such/file.csv"}, {"/no/such/file.csv"});
 }
