@@ -17,6 +17,8 @@ constexpr std::int64_t frequencies(std::int64_t side) { return side * (side / 2)
 // Channels of a block: what a block holds of a tile stays near 32 KiB, 64 KiB for the largest.
 constexpr int block_channels(int side) { return side <= 16 ? 16 : side <= 40 ? 8 : 4; }
 constexpr int block_threads(int side) { return side / 2 * block_channels(side); }
+// Blocks of a multiprocessor that registers must allow, where that costs no spilling.
+constexpr int least_blocks(int side) { return side == 64 ? 3 : side == 36 || side == 40 ? 4 : 1; }
 // Floats from row to row of the tile in shared memory: rows of a pair, and pairs, begin in other banks.
 constexpr int row_pitch(int side) { return side * block_channels(side) + block_channels(side) / 2; }
 constexpr int shared_bytes(int side) { return side * row_pitch(side) * static_cast<int>(sizeof(float)); }

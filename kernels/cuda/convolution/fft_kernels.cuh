@@ -21,7 +21,7 @@ __device__ __forceinline__ BlockPlace block_place(const Tiles& tiles) {
 }
 
 template <int side>
-__global__ void __launch_bounds__(block_threads(side))
+__global__ void __launch_bounds__(block_threads(side), least_blocks(side))
     forward_kernel(const __grid_constant__ ForwardJob job) {
     using S = Shape<side>;
     extern __shared__ float shared[];
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(block_threads(side))
 }
 
 template <int side>
-__global__ void __launch_bounds__(block_threads(side))
+__global__ void __launch_bounds__(block_threads(side), least_blocks(side))
     inverse_kernel(const __grid_constant__ InverseJob job) {
     using S = Shape<side>;
     extern __shared__ float shared[];
