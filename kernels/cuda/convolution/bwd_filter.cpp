@@ -139,6 +139,7 @@ BwdFilter bwd_filter_params(const BwdFilterParams& problem, FilterEngine engine,
     BwdFilter p;
     p.problem = problem;
     p.engine = engine, p.math = math;
+    p.early = traits.major >= 9;
     const std::array<std::int64_t, 4> of_src{g.batch, g.src[0], g.src[1], g.src[2]};
     const std::array<std::int64_t, 4> of_diff{g.batch, g.dst[0], g.dst[1], g.dst[2]};
     const Strides5 &x = g.src_strides, &y = g.dst_strides;
@@ -178,7 +179,7 @@ void bwd_filter_set(BwdFilter& p, int outputs_tile, int splits, bool table, bool
 void bwd_filter(const BwdFilter& p, const void* src, const void* diff, void* dst, void* workspace,
                 Stream stream) {
     auto* parts = reinterpret_cast<float*>(static_cast<unsigned char*>(workspace) + p.table_bytes);
-    Finish finish = finish_of(p.problem, dst, parts, p.splits);
+    Finish finish = finish_of(p.problem, dst, parts, p.splits, p.early);
     finish.padded_rows = p.padded_rows, finish.padded_outputs = p.padded_outputs;
     finish.channels_inner = p.channels_inner;
     if (p.rows * p.outputs * p.problem.geometry.groups == 0) return;
@@ -215,7 +216,7 @@ Args bwd_filter_args(const BwdFilter& p, const void* src, const void* diff) {
     if (!p.src_quads && !p.channels_inner) a.src_access = Access::along_cells;
     a.diff_access = access_of(p.diff_quads, diff, element, y[1], y[4]);
     a.deep = g.window[0] > 1 || g.src[0] > 1 || g.dst[0] > 1 || g.pads[0] > 0;
-    a.atomic = p.atomic;
+    a.atomic = p.atomic, a.early = p.early;
     return a;
 }
 
@@ -223,7 +224,10 @@ void bwd_filter_products(const BwdFilter& p, const Finish& finish, const void* s
                          void* workspace, Stream stream) {
     Args a = bwd_filter_args(p, src, diff);
     a.parts = reinterpret_cast<float*>(static_cast<unsigned char*>(workspace) + p.table_bytes);
-    a.finish = finish;
+    // Rows are those of these operands, wherever `finish` puts them.
+    a.finish = finish_of(p.problem, finish.dst, a.parts, p.splits, p.early);
+    a.finish.padded_rows = p.padded_rows, a.finish.padded_outputs = p.padded_outputs;
+    a.finish.channels_inner = p.channels_inner;
     int tile = p.outputs_tile;
     const bool quads = a.src_access == Access::quads && a.diff_access == Access::quads;
     if (is_narrow(p.math) && !quads) tile = 64;

@@ -40,6 +40,7 @@ struct BwdFilter {
     FilterEngine engine = FilterEngine::multiply_add;
     FilterMath math = FilterMath::fp32;
     bool table = false;          // cells of an image are tabulated
+    bool early = false;          // the device starts kernels before the ones before them end
     bool atomic = false;         // parts are added to dst in no order
     bool channels_inner = true;  // rows: taps, then channels; else channels, then taps
     bool src_quads = false;      // 4 channels may be loaded at once where the pointer is aligned

@@ -53,6 +53,7 @@ struct Finish {
     int splits;
     float alpha, beta;
     ElementType type;
+    bool early;  // see kernels/cuda/dependent_launch.cuh
 };
 
 struct Args {
@@ -72,6 +73,7 @@ struct Args {
     Access src_access, diff_access;
     bool deep;    // more than two axes
     bool atomic;  // sums go to dst
+    bool early;   // see kernels/cuda/dependent_launch.cuh
     Finish finish;
 };
 
@@ -93,7 +95,8 @@ void bwd_filter_products(const BwdFilter& params, const Finish& finish, const vo
                          void* workspace, Stream stream);
 
 // Rows, outputs and their padding are those of a group; callers with other products change them.
-inline Finish finish_of(const BwdFilterParams& problem, void* dst, const float* parts, int splits) {
+inline Finish finish_of(const BwdFilterParams& problem, void* dst, const float* parts, int splits,
+                        bool early) {
     const ConvolutionGeometry& g = problem.geometry;
     const Strides5& s = problem.filter_strides;
     Finish f;
@@ -110,7 +113,7 @@ inline Finish finish_of(const BwdFilterParams& problem, void* dst, const float* 
     f.channels_inner = true, f.flipped = g.flipped;
     f.folded = false;
     f.src_largest = f.diff_largest = nullptr;
-    f.splits = splits;
+    f.splits = splits, f.early = early;
     f.alpha = problem.alpha, f.beta = problem.beta;
     f.type = problem.dst_type;
     return f;

@@ -240,7 +240,7 @@ bool bwd_filter_bulk(const BwdFilterBulk& p, const void* src, const void* diff, 
     const ConvolutionGeometry &g = p.problem.geometry, &v = p.view;
     const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };
     auto* bytes = static_cast<unsigned char*>(workspace);
-    Finish f = finish_of(p.problem, dst, reinterpret_cast<const float*>(bytes + p.parts_at), p.splits);
+    Finish f = finish_of(p.problem, dst, reinterpret_cast<const float*>(bytes + p.parts_at), p.splits, true);
     if (p.row_blocks * g.outputs == 0) return true;
     if (p.steps == 0) {
         launch_scale(f, stream);

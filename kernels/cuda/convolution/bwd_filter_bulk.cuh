@@ -4,6 +4,7 @@
 #include "kernels/cuda/convolution/bwd_filter_args.h"
 #include "kernels/cuda/convolution/bwd_filter_bulk.h"
 #include "kernels/cuda/convolution/wgmma_instructions.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 
 namespace convlens::cuda::filter_gradient {
 
@@ -209,6 +210,8 @@ __global__ void __launch_bounds__(S::threads, 1)
         asm volatile("fence.proxy.async;" ::: "memory");
     }
     __syncthreads();
+    wait_for_previous_kernel();
+    let_next_kernel_start();
     if (warp >= 8) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
         if (thread == 256) bulk_produce<S>(a, &src, &diff, ring, row_tile, output_tile, first, end);
@@ -242,7 +245,8 @@ template <class S>
 void launch_bulk_shape(const BulkArgs& a, const CUtensorMap& src, const CUtensorMap& diff, Stream stream) {
     cudaFuncSetAttribute(bulk_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
     const auto blocks = static_cast<unsigned>(a.output_tiles * a.row_tiles * a.splits);
-    bulk_kernel<S><<<blocks, S::threads, S::shared_bytes, stream>>>(a, src, diff);
+    launch_dependent(true, bulk_kernel<S>, dim3(blocks), dim3(S::threads), S::shared_bytes, stream, a, src,
+                     diff);
 }
 
 template <wgmma::Kind kind>

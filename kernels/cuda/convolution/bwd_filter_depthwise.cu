@@ -249,6 +249,7 @@ BwdFilterDepthwise bwd_filter_depthwise_params(const BwdFilterParams& problem, c
     const ConvolutionGeometry& g = problem.geometry;
     BwdFilterDepthwise p;
     p.problem = problem;
+    p.early = traits.major >= 9;
     p.along_outputs = std::abs(g.dst_strides[1]) <= std::abs(g.dst_strides[4]);
     p.rows = p.along_outputs && (g.window[2] == 3 || g.window[2] == 5) && g.strides[2] <= 2 &&
              g.dilations[2] == 1 && g.window[0] == 1 && g.src[0] == 1 && g.dst[0] == 1 && g.pads[0] == 0;
@@ -265,7 +266,7 @@ BwdFilterDepthwise bwd_filter_depthwise_params(const BwdFilterParams& problem, c
 
 void bwd_filter_depthwise(const BwdFilterDepthwise& p, const void* src, const void* diff, void* dst,
                           void* workspace, Stream stream) {
-    Finish finish = finish_of(p.problem, dst, static_cast<const float*>(workspace), p.splits);
+    Finish finish = finish_of(p.problem, dst, static_cast<const float*>(workspace), p.splits, p.early);
     finish.outputs = p.problem.geometry.outputs, finish.padded_outputs = padded(finish.outputs);
     finish.groups = 1;
     if (p.problem.geometry.outputs * p.problem.geometry.taps() == 0) return;

@@ -14,7 +14,8 @@ namespace convlens::cuda {
 struct BwdFilterDepthwise {
     BwdFilterParams problem;
     bool along_outputs = true;
-    bool rows = false;  // four cells of a row share what they read
+    bool rows = false;   // four cells of a row share what they read
+    bool early = false;  // the device starts kernels before the ones before them end
     int splits = 1;
     std::size_t workspace_bytes = 0;
 };

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/convolution/bwd_filter_kernel.cuh"
 #include "kernels/cuda/convolution/bwd_filter_scale.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 
 namespace convlens::cuda::filter_gradient {
 namespace {
@@ -25,48 +26,65 @@ __device__ __forceinline__ void finish_one(const Finish& f, std::int64_t at, flo
 // Of operands that were scaled; one group.
 __device__ __forceinline__ float unscaled(const Finish& f, std::uint32_t row, std::int64_t k, float value) {
     auto c = static_cast<std::uint32_t>(place_of(f, row).c);
-    if (static_cast<std::int32_t>(c) >= f.real_channels) return 0;
     if (f.folded) c = f.fold.split(c);
     value = scaled_by(value, -scale_shift(f.src_largest[c]));
     return scaled_by(value, -scale_shift(f.diff_largest[k]));
 }
 
-// A block has 32 fours of outputs and eight warps that each add every eighth part.
-constexpr int slices = 8;
 template <class T>
-__global__ void __launch_bounds__(32 * slices) finish_kernel(const __grid_constant__ Finish f) {
-    __shared__ float4 shared[slices][32];
-    const int lane = static_cast<int>(threadIdx.x) % 32, slice = static_cast<int>(threadIdx.x) / 32;
+__device__ __forceinline__ void finish_value(const Finish& f, std::int64_t group, std::uint32_t row,
+                                             std::int64_t k, float value) {
+    const std::int64_t at = dst_offset(f, group, row, k);
+    if (at < 0) return;
+    if (f.src_largest != nullptr) value = unscaled(f, row, k, value);
+    finish_one<T>(f, at, value);
+}
+
+// A block has 256 / Slices fours of outputs; with 8 slices each of its warps adds every eighth part.
+template <class T, int Slices>
+__global__ void __launch_bounds__(256) finish_kernel(const __grid_constant__ Finish f) {
+    wait_for_previous_kernel();
+    let_next_kernel_start();
+    constexpr int fours_a_block = 256 / Slices;
+    __shared__ float4 shared[Slices > 1 ? Slices : 1][Slices > 1 ? fours_a_block : 1];
+    const int within = static_cast<int>(threadIdx.x) % fours_a_block;
+    const int slice = static_cast<int>(threadIdx.x) / fours_a_block;
     const std::int64_t matrix = f.padded_rows * f.padded_outputs / 4, part = matrix * f.groups;
     const std::int64_t fours = f.padded_outputs / 4, used = (f.outputs + 3) / 4;
     const std::int64_t count = f.rows * used * f.groups;
-    const std::int64_t blocks = (count + 31) / 32;
+    const std::int64_t blocks = (count + fours_a_block - 1) / fours_a_block;
     for (std::int64_t block = blockIdx.x; block < blocks; block += gridDim.x) {
-        const std::int64_t i = block * 32 + lane;
+        const std::int64_t i = block * fours_a_block + within;
         const bool inside = i < count;
         const std::int64_t four = i % used, line = i / used, row = line % f.rows, group = line / f.rows;
         float4 sum{};
         if (inside) {
             const float4* from =
                 reinterpret_cast<const float4*>(f.parts) + group * matrix + row * fours + four;
-#pragma unroll 4
-            for (int s = slice; s < f.splits; s += slices) {
+#pragma unroll 8
+            for (int s = slice; s < f.splits; s += Slices) {
                 const float4 v = from[s * part];
                 sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
             }
         }
-        shared[slice][lane] = sum;
-        __syncthreads();
-        if (slice < 4 && inside && four * 4 + slice < f.outputs) {
-            float value = 0;
+        if constexpr (Slices == 1) {
+            const float values[4] = {sum.x, sum.y, sum.z, sum.w};
 #pragma unroll
-            for (int s = 0; s < slices; ++s) value += reinterpret_cast<const float*>(&shared[s][lane])[slice];
-            const std::int64_t at = dst_offset(f, group, static_cast<std::uint32_t>(row), four * 4 + slice);
-            if (f.src_largest != nullptr)
-                value = unscaled(f, static_cast<std::uint32_t>(row), four * 4 + slice, value);
-            if (at >= 0) finish_one<T>(f, at, value);
+            for (int j = 0; j < 4; ++j)
+                if (inside && four * 4 + j < f.outputs)
+                    finish_value<T>(f, group, static_cast<std::uint32_t>(row), four * 4 + j, values[j]);
+        } else {
+            shared[slice][within] = sum;
+            __syncthreads();
+            if (slice < 4 && inside && four * 4 + slice < f.outputs) {
+                float value = 0;
+#pragma unroll
+                for (int s = 0; s < Slices; ++s)
+                    value += reinterpret_cast<const float*>(&shared[s][within])[slice];
+                finish_value<T>(f, group, static_cast<std::uint32_t>(row), four * 4 + slice, value);
+            }
+            __syncthreads();
         }
-        __syncthreads();
     }
 }
 
@@ -90,14 +108,24 @@ void launch_table(const Args& a, Cell* table, Stream stream) {
     make_table<<<grid_of((a.image.divisor() + 255) / 256), 256, 0, stream>>>(a, table);
 }
 
-void launch_finish(const Finish& f, Stream stream) {
-    const unsigned grid = grid_of((f.rows * ((f.outputs + 3) / 4) * f.groups + 31) / 32);
-    if (f.type == ElementType::f16)
-        finish_kernel<__half><<<grid, 32 * slices, 0, stream>>>(f);
-    else if (f.type == ElementType::bf16)
-        finish_kernel<__nv_bfloat16><<<grid, 32 * slices, 0, stream>>>(f);
+template <class T>
+void launch_finish_of(const Finish& f, Stream stream) {
+    const std::int64_t fours = f.rows * ((f.outputs + 3) / 4) * f.groups;
+    if (f.splits >= 16)
+        launch_dependent(f.early, finish_kernel<T, 8>, dim3(grid_of((fours + 31) / 32)), dim3(256), 0, stream,
+                         f);
     else
-        finish_kernel<float><<<grid, 32 * slices, 0, stream>>>(f);
+        launch_dependent(f.early, finish_kernel<T, 1>, dim3(grid_of((fours + 255) / 256)), dim3(256), 0,
+                         stream, f);
+}
+
+void launch_finish(const Finish& f, Stream stream) {
+    if (f.type == ElementType::f16)
+        launch_finish_of<__half>(f, stream);
+    else if (f.type == ElementType::bf16)
+        launch_finish_of<__nv_bfloat16>(f, stream);
+    else
+        launch_finish_of<float>(f, stream);
 }
 
 void launch_scale(const Finish& f, Stream stream) {

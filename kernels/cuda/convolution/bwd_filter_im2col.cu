@@ -75,7 +75,7 @@ void bwd_filter_im2col(const BwdFilterIm2col& p, const float* src, const float* 
     const ConvolutionGeometry& g = p.problem.geometry;
     auto* matrix = static_cast<float*>(workspace);
     auto* parts = reinterpret_cast<float*>(static_cast<unsigned char*>(workspace) + p.matrix_bytes);
-    Finish finish = finish_of(p.problem, dst, parts, p.product.splits);
+    Finish finish = finish_of(p.problem, dst, parts, p.product.splits, p.product.early);
     finish.padded_rows = p.product.padded_rows, finish.padded_outputs = p.product.padded_outputs;
     if (finish.rows * finish.outputs * finish.groups == 0) return;
     if (g.batch * g.dst_cells() == 0) return launch_scale(finish, stream);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/cuda/convolution/bwd_filter_loader.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 
 namespace convlens::cuda::filter_gradient {
 
@@ -77,6 +78,8 @@ __global__ void __launch_bounds__(S::threads, S::Engine::blocks)
         auto& cells = reinterpret_cast<CellTable<M>*>(shared + S::cells_at)[warp];
         fill_rows(a, rows, job.group, job.row_tile, job.output_tile, thread, S::threads);
         __syncthreads();
+        wait_for_previous_kernel();
+        let_next_kernel_start();
 
         Loader<M, tile_rows, S::threads, true, S::quads_only> source;
         Loader<M, S::outputs, S::threads, false, S::quads_only> diff;
@@ -116,7 +119,7 @@ template <class S>
 void launch_shape(const Args& a, unsigned blocks, Stream stream) {
     if (S::shared_bytes > 48 * 1024)
         cudaFuncSetAttribute(filter_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
-    filter_kernel<S><<<blocks, S::threads, S::shared_bytes, stream>>>(a);
+    launch_dependent(a.early, filter_kernel<S>, dim3(blocks), dim3(S::threads), S::shared_bytes, stream, a);
 }
 
 __device__ __forceinline__ uint4 load_chunk(std::uint32_t tile, int row, int chunk) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/convolution/bwd_filter_scale.cuh"
+#include "kernels/cuda/dependent_launch.cuh"
 #include "kernels/cuda/float_element.cuh"
 
 namespace convlens::cuda::filter_gradient {
@@ -13,8 +14,12 @@ namespace {
 // A thread makes 8 channels of one cell.
 template <class From, class To, int Planes, bool Scaled>
 __global__ void __launch_bounds__(256) stage_kernel(const __grid_constant__ Stage s) {
+    wait_for_previous_kernel();
+    let_next_kernel_start();
     const std::uint32_t eights = s.eights.divisor();
-    const std::int64_t count = s.cells * eights, step = static_cast<std::int64_t>(gridDim.x) * 256;
+    // Rows of 32 cells, so that a warp reads one channel's neighbours.
+    const std::int64_t count = (s.channels_fastest ? s.cells : (s.cells + 31) / 32 * 32) * eights,
+                       step = static_cast<std::int64_t>(gridDim.x) * 256;
     const From* src = static_cast<const From*>(s.src);
     for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * 256 + threadIdx.x; i < count; i += step) {
         auto cell = static_cast<std::uint32_t>(i);
@@ -22,7 +27,6 @@ __global__ void __launch_bounds__(256) stage_kernel(const __grid_constant__ Stag
         if (s.channels_fastest) {
             eight = s.eights.split(cell);
         } else {
-            // Rows of 32 cells, so that a warp reads one channel's neighbours.
             eight = static_cast<std::uint32_t>(i / 32) % eights;
             cell = static_cast<std::uint32_t>(i / 32 / eights * 32 + i % 32);
             if (cell >= s.cells) continue;
@@ -75,6 +79,8 @@ __device__ __forceinline__ unsigned magnitude(float x) {
 // one channel (blockIdx.y).
 template <bool AlongChannels>
 __global__ void __launch_bounds__(256) largest_kernel(const __grid_constant__ Largest l) {
+    wait_for_previous_kernel();
+    let_next_kernel_start();
     const int thread = static_cast<int>(threadIdx.x);
     const int lanes = AlongChannels ? min(l.channels, 32) : 1, cells = 256 / lanes;
     const int c = static_cast<int>(blockIdx.y) * lanes + (AlongChannels ? thread % lanes : 0);
@@ -98,25 +104,32 @@ __global__ void __launch_bounds__(256) largest_kernel(const __grid_constant__ La
 }
 
 __global__ void __launch_bounds__(256) zero_kernel(unsigned* values, std::int64_t count) {
+    wait_for_previous_kernel();
+    let_next_kernel_start();
     const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * 256 + threadIdx.x;
     if (i < count) values[i] = 0;
+}
+
+template <class... P>
+void start(void (*kernel)(P...), dim3 grid, Stream stream, P... p) {
+    launch_dependent(true, kernel, grid, dim3(256), 0, stream, p...);
 }
 
 template <class From>
 void launch_from(const Stage& s, BulkMath math, unsigned grid, Stream stream) {
     switch (math) {
         case BulkMath::fp16:
-            return stage_kernel<From, __half, 1, false><<<grid, 256, 0, stream>>>(s);
+            return start(stage_kernel<From, __half, 1, false>, dim3(grid), stream, s);
         case BulkMath::bf16:
-            return stage_kernel<From, __nv_bfloat16, 1, false><<<grid, 256, 0, stream>>>(s);
+            return start(stage_kernel<From, __nv_bfloat16, 1, false>, dim3(grid), stream, s);
         default:
             break;
     }
     if constexpr (std::is_same_v<From, float>) {
         if (math == BulkMath::scaled)
-            stage_kernel<float, __half, 1, true><<<grid, 256, 0, stream>>>(s);
+            start(stage_kernel<float, __half, 1, true>, dim3(grid), stream, s);
         else
-            stage_kernel<float, __half, 2, true><<<grid, 256, 0, stream>>>(s);
+            start(stage_kernel<float, __half, 2, true>, dim3(grid), stream, s);
     }
 }
 
@@ -141,13 +154,13 @@ void launch_largest(const Largest& l, Stream stream) {
         static_cast<unsigned>(std::min<std::int64_t>(l.rows, std::max<std::int64_t>(1, 2048 / groups)));
     const dim3 grid(grid_x, static_cast<unsigned>(groups));
     if (along_channels)
-        largest_kernel<true><<<grid, 256, 0, stream>>>(l);
+        start(largest_kernel<true>, grid, stream, l);
     else
-        largest_kernel<false><<<grid, 256, 0, stream>>>(l);
+        start(largest_kernel<false>, grid, stream, l);
 }
 
 void launch_zero(unsigned* values, std::int64_t count, Stream stream) {
-    zero_kernel<<<static_cast<unsigned>((count + 255) / 256), 256, 0, stream>>>(values, count);
+    start(zero_kernel, dim3(static_cast<unsigned>((count + 255) / 256)), stream, values, count);
 }
 
 }  // namespace convlens::cuda::filter_gradient

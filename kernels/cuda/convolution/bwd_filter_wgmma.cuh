@@ -98,6 +98,8 @@ __global__ void __launch_bounds__(S::threads, 1) group_kernel(const __grid_const
     }
     fill_rows(a, rows, job.group, job.row_tile, job.output_tile, thread, S::threads);
     __syncthreads();
+    wait_for_previous_kernel();
+    let_next_kernel_start();
 
     Loader<M, tile_rows, S::threads, true, S::quads_only> source;
     Loader<M, S::outputs, S::threads, false, S::quads_only> diff;
@@ -159,7 +161,7 @@ template <class M, Product product, int Outputs, bool QuadsOnly>
 void launch_group_shape(const Args& a, unsigned blocks, Stream stream) {
     using S = GroupShape<M, product, Outputs, QuadsOnly>;
     cudaFuncSetAttribute(group_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes);
-    group_kernel<S><<<blocks, S::threads, S::shared_bytes, stream>>>(a);
+    launch_dependent(a.early, group_kernel<S>, dim3(blocks), dim3(S::threads), S::shared_bytes, stream, a);
 }
 
 template <class M, Product product>
