@@ -3,6 +3,14 @@
 #include "c_problem_of.h"
 #include "sample_problems.h"
 
+// A request for more memory than there is must come back as one to the library, not end the program.
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
+    return "allocator_may_return_null=1";
+}
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options() {
+    return "allocator_may_return_null=1";
+}
+
 namespace convlens::test {
 namespace {
 
