@@ -17,7 +17,7 @@ cmake --install "$build" --prefix "$scratch/first" >install.log || { cat install
 mv first prefix
 lib=$(dirname "$(find prefix -name libconvlens.so | head -n 1)")
 version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/\1/p' "$lib/cmake/convlens/convlens-config-version.cmake")
-export CMAKE_PREFIX_PATH=$scratch/prefix PKG_CONFIG_PATH=$scratch/$lib/pkgconfig
+export CMAKE_PREFIX_PATH=$scratch/prefix PKG_CONFIG_PATH=$scratch/$lib/pkgconfig CMAKE_GENERATOR=Ninja
 
 step "headers"
 warnings="-Wall -Wextra -Wconversion -Wshadow -pedantic -Werror"
@@ -63,10 +63,14 @@ for link in shared static; do
   else [ $link = static ] || fail "shared does not use the shared library"; fi
 done
 
-step "examples, pkg-config"
-cp -r "$source/examples" make
-make -C make >log 2>&1 || { cat log; fail make; }
-LD_LIBRARY_PATH=$lib run_examples make cpu
+if command -v make >/dev/null; then
+  step "examples, pkg-config"
+  cp -r "$source/examples" make
+  make -C make >log 2>&1 || { cat log; fail make; }
+  LD_LIBRARY_PATH=$lib run_examples make cpu
+else
+  step "examples, pkg-config: left out, there is no make"
+fi
 [ "$(pkg-config --modversion convlens)" = "$version" ] || fail "pkg-config names another version"
 
 step "a project without C++"

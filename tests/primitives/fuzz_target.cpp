@@ -2,6 +2,7 @@
 
 #include "c_problem_of.h"
 #include "harness.h"
+#include "primitives/problem_text.h"
 
 namespace convlens::test {
 namespace {
@@ -401,6 +402,7 @@ FuzzOutcome fuzz_one(std::span<const std::uint8_t> bytes) {
     try {
         const Problem problem = random_problem(dice);
         outcome.operation = problem.index();
+        EXPECT_EQ(to_text(problem).find('\n'), std::string::npos);
         const std::string refusal = refusal_of(problem);
         outcome.accepted = refusal.empty();
         if (outcome.accepted) try {
