@@ -253,10 +253,11 @@ inline int check_direction(Context& context, const Case& c, Direction direction,
         }
         ++count;
         const auto result = run_direction(context, c, direction, filter, candidate.algorithm, data);
+        const double mixed = fft_tolerance(reference.scale);
         for (std::size_t i = 0; i < result.size(); ++i) {
             double bound = direction_tolerance(terms, candidate.error_class, result_type, reference.scale[i],
                                                reference.value[i]);
-            if (candidate.error_class == ErrorClass::fft) bound += fft_tolerance(reference.scale);
+            if (candidate.error_class == ErrorClass::fft) bound += mixed;
             if (std::fabs(result[i] - reference.value[i]) <= bound) continue;
             ADD_FAILURE() << operation_name(problem) << " by " << candidate.algorithm << ", "
                           << text_of(problem) << ": element " << i << " is " << result[i] << ", should be "
