@@ -34,7 +34,7 @@ nm -D --defined-only "$lib/libconvlens.so" | awk '{print $3}' | sed 's/@.*//' >s
 grep -q '^convlens_plan_execute$' symbols || fail "the C interface is not exported"
 grep -q '^_ZN8convlens9make_plan' symbols || fail "the C++ interface is not exported"
 if grep -Ev '^(convlens_|_ZNK?8convlens|_ZT[ISV]N8convlens)' symbols; then fail "these symbols are not the library's"; fi
-if grep -E '8convlens(3cpu|4cuda|1c|6Device|12_GLOBAL__N_1)' symbols; then fail "these symbols are not public"; fi
+if grep -E '8convlens(3cpu|4cuda|7kernels|1c|6Device|12_GLOBAL__N_1)' symbols; then fail "these symbols are not public"; fi
 # Every function that the C headers declare is there.
 cat prefix/include/convlens/*.h | tr '\n' ' ' | grep -oE 'CONVLENS_API [a-z_0-9 *]*convlens_[a-z_0-9]+\(' |
   grep -oE 'convlens_[a-z_0-9]+\($' | tr -d '(' | sort -u >declared
