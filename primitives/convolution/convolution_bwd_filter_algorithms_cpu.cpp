@@ -1,6 +1,7 @@
 // The processor's filter gradient algorithms, best first, the naive reference last.
 #include <array>
 
+#include "primitives/convolution/bwd_filter_in_f32_cpu.h"
 #include "primitives/convolution/rows_cpu.h"
 #include "primitives/device.h"
 
@@ -13,14 +14,14 @@ std::span<const Algorithm<ConvolutionBwdFilterProblem>> algorithms(Backend backe
     static const std::array list = {
         rows::bwd_filter_fft(),
         rows::bwd_filter_fft_tiling(),
-        rows::bwd_filter_depthwise(),
+        also_16_bit<rows::bwd_filter_depthwise>(),
         // Vectors lie along the longer of C and K, and nothing is packed where few tiles read it.
         rows::bwd_filter_pointwise(),
         // The table of places is small and as quick as computing them, which is left for lengths beyond it.
         rows::bwd_filter_implicit_precomp_gemm(),
         rows::bwd_filter_implicit_gemm(),
         // Writes and reads the whole matrix of each image: more traffic than the implicit forms.
-        rows::bwd_filter_im2col_gemm(),
+        also_16_bit<rows::bwd_filter_im2col_gemm>(),
         rows::bwd_filter_direct(),
     };
     return list;
