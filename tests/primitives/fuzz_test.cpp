@@ -23,29 +23,32 @@ std::vector<std::uint8_t> bytes_of(std::uint64_t seed) {
     return bytes;
 }
 
-// On a GPU, where time is dear, the least number of seeds is enough.
+// So many at least, however slow sanitizers or a device make them.
+constexpr std::uint64_t least = on_gpu ? 2000 : 8000;
+
+// On a GPU, where time is dear, the least number is enough.
 std::chrono::seconds duration() {
     const char* asked = std::getenv("CONVLENS_FUZZ_SECONDS");
     return std::chrono::seconds(asked != nullptr ? std::atoi(asked) : on_gpu ? 0 : 60);
 }
 
 TEST(DescriptorFuzz, OnlyErrorsComeOut) {
-    constexpr std::uint64_t least = 12000;
     std::uint64_t accepted = 0, refused = 0;
-    std::vector<int> by_operation(std::variant_size_v<Problem>);
+    std::vector<std::uint64_t> by_operation(std::variant_size_v<Problem>);
     const auto end = std::chrono::steady_clock::now() + duration();
     std::uint64_t seed = 0;
     for (; seed < least || std::chrono::steady_clock::now() < end; ++seed) {
         SCOPED_TRACE("seed " + std::to_string(seed));
         const FuzzOutcome outcome = fuzz_one(bytes_of(seed));
         ++(outcome.accepted ? accepted : refused);
-        by_operation[outcome.operation] += outcome.executed;
+        by_operation[outcome.operation] += static_cast<std::uint64_t>(outcome.executed);
         if (HasFailure()) break;
     }
     RecordProperty("seeds", std::to_string(seed));
     EXPECT_GT(accepted, seed / 6);
     EXPECT_GT(refused, seed / 6);
-    for (std::size_t i = 0; i < by_operation.size(); ++i) EXPECT_GT(by_operation[i], 50) << "operation " << i;
+    for (std::size_t i = 0; i < by_operation.size(); ++i)
+        EXPECT_GT(by_operation[i], least / 200) << "operation " << i;
 }
 
 }  // namespace
