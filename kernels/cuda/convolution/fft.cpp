@@ -56,7 +56,8 @@ void set_side(FftParams& params, int side, bool whole, int wgmma_columns) {
 
     // Figures of an H200: spectra that transforms write or read, bytes of products, operations; a
     // microsecond.
-    constexpr double transforms = 1.3e6, memory = 3e6, matrix = 110e6, multipliers = 30e6;
+    const double transforms = fft::transform_rate(side);
+    constexpr double memory = 3e6, matrix = 110e6, multipliers = 30e6;
     const auto all = static_cast<double>(params.tiles), f = static_cast<double>(frequencies);
     const auto depth = static_cast<double>(params.src_row), columns = static_cast<double>(params.dst_row);
     const double spectra = 4 * f * all * (depth + columns);

@@ -32,7 +32,8 @@ void set_side(FftFilterParams& params, int side, bool whole) {
 
     // Figures of an H200: spectra that transforms write or read, bytes of products, operations; a
     // microsecond.
-    constexpr double transforms = 1.3e6, memory = 3e6, matrix = 50e6;
+    const double transforms = fft::transform_rate(side);
+    constexpr double memory = 3e6, matrix = 50e6;
     const auto all = static_cast<double>(params.tiles), f = static_cast<double>(frequencies);
     const auto c = static_cast<double>(params.src_row), k = static_cast<double>(params.diff_row);
     const auto chunks = static_cast<double>(
