@@ -17,6 +17,9 @@ std::span<const Algorithm<ConvolutionBwdFilterProblem>> algorithms(Backend backe
         also_16_bit<rows::bwd_filter_depthwise>(),
         // Vectors lie along the longer of C and K, and nothing is packed where few tiles read it.
         rows::bwd_filter_pointwise(),
+        rows::bwd_filter_winograd_4x4(),
+        rows::bwd_filter_winograd_2x2(),
+        rows::bwd_filter_winograd_2x2_5x5(),
         // The table of places is small and as quick as computing them, which is left for lengths beyond it.
         rows::bwd_filter_implicit_precomp_gemm(),
         rows::bwd_filter_implicit_gemm(),

@@ -30,6 +30,9 @@ BwdFilterRow bwd_filter_pointwise();
 BwdFilterRow bwd_filter_implicit_precomp_gemm();
 BwdFilterRow bwd_filter_implicit_gemm();
 BwdFilterRow bwd_filter_im2col_gemm();
+BwdFilterRow bwd_filter_winograd_4x4();
+BwdFilterRow bwd_filter_winograd_2x2();
+BwdFilterRow bwd_filter_winograd_2x2_5x5();
 BwdFilterRow bwd_filter_direct();
 
 }  // namespace convlens::convolution_rows

@@ -8,22 +8,27 @@
 
 namespace convlens {
 
-// Empty, or why F(m x m, length x length) does not compute this window.
-inline std::string reject_winograd_window(const ConvolutionProblem& problem, std::int64_t length) {
+// Empty, or why Winograd's filtering with a window of length x length does not compute this one; filter: K
+// C/groups R S, of any direction.
+inline std::string reject_winograd_window(const WindowDesc& window, const Dims& filter, std::int64_t groups,
+                                          std::int64_t length) {
     const auto all_ones = [](const Dims& values) {
         for (const std::int64_t value : values)
             if (value != 1) return false;
         return true;
     };
-    if (problem.window.rank() != 2) return "Winograd here needs two spatial axes";
-    if (problem.weights[2] != length || problem.weights[3] != length)
-        return "Winograd here needs a " + std::to_string(length) + "x" + std::to_string(length) +
-               " window, not " + std::to_string(problem.weights[2]) + "x" +
-               std::to_string(problem.weights[3]);
-    if (!all_ones(problem.window.strides)) return "Winograd needs stride 1";
-    if (!all_ones(problem.window.dilations)) return "Winograd needs dilation 1";
-    if (problem.groups != 1) return "Winograd needs one group, not " + std::to_string(problem.groups);
+    if (window.rank() != 2) return "Winograd here needs two spatial axes";
+    const std::string size = std::to_string(length);
+    if (filter[2] != length || filter[3] != length)
+        return "Winograd here needs a " + size + "x" + size + " window, not " + std::to_string(filter[2]) +
+               "x" + std::to_string(filter[3]);
+    if (!all_ones(window.strides)) return "Winograd needs stride 1";
+    if (!all_ones(window.dilations)) return "Winograd needs dilation 1";
+    if (groups != 1) return "Winograd needs one group, not " + std::to_string(groups);
     return {};
+}
+inline std::string reject_winograd_window(const ConvolutionProblem& problem, std::int64_t length) {
+    return reject_winograd_window(problem.window, problem.weights, problem.groups, length);
 }
 
 // Output tiles of the whole batch.
