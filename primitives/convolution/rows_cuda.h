@@ -15,8 +15,6 @@ Row winograd_2x2();
 Row fft();
 Row fft_tiling();
 Row winograd_2x2_5x5();
-Row fft();
-Row fft_tiling();
 // Hopper's matrix instructions with bulk copies.
 Row wgmma_fp16();
 Row wgmma_bf16();
