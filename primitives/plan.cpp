@@ -143,6 +143,24 @@ void Plan::check_overlap(const ExecuteArgs& args) const {
             throw Error(Status::bad_parameter, info_.operation + ": source " + std::to_string(i) +
                                                    " overlaps dst; give dst memory of its own");
     }
+    // What is written is no other's memory either. Between the elements of a tensor there may be anything.
+    const auto check_apart = [&](std::intptr_t begin, std::size_t bytes, const void* tensor,
+                                 const Range& range, const std::string& names) {
+        const auto at = reinterpret_cast<std::intptr_t>(tensor);
+        if (tensor != nullptr && range.dense && begin < at + range.end &&
+            at + range.begin < begin + static_cast<std::intptr_t>(bytes))
+            throw Error(Status::bad_parameter,
+                        info_.operation + ": " + names + " overlap; give each memory of its own");
+    };
+    if (info_.packed_bytes > 0)
+        check_apart(reinterpret_cast<std::intptr_t>(args.weights), info_.packed_bytes, args.dst, dst_range_,
+                    "weights and dst");
+    if (info_.workspace_bytes == 0) return;
+    const auto workspace = reinterpret_cast<std::intptr_t>(args.workspace);
+    check_apart(workspace, info_.workspace_bytes, args.dst, dst_range_, "workspace and dst");
+    for (std::size_t i = 0; i < source_ranges_.size(); ++i)
+        check_apart(workspace, info_.workspace_bytes, args.sources[i], source_ranges_[i],
+                    "workspace and source " + std::to_string(i));
 }
 
 Plan::~Plan() = default;
@@ -309,12 +327,17 @@ std::unique_ptr<Plan> make_named(Context& context, const P& problem, const PlanO
         throw Error(Status::bad_parameter, "no algorithm of the name '" + options.algorithm + "' for " +
                                                operation_name(Problem(problem)) + "; known: " + known);
     }
-    std::string reason;
+    // Of a family every row has its reason.
+    std::string reasons;
+    const auto add_reason = [&](const char* row, const std::string& reason) {
+        if (!reasons.empty()) reasons += "; ";
+        reasons += rows.size() == 1 ? reason : std::string(row) + ": " + reason;
+    };
     for (const bool only_preferred : {true, false}) {
         for (const auto* algorithm : rows) {
             const std::string rejection = algorithm->reject(problem, context);
             if (!rejection.empty()) {
-                reason = rejection;
+                if (!only_preferred) add_reason(algorithm->name, rejection);
                 continue;
             }
             if (only_preferred && (!algorithm->preferred(problem, context) ||
@@ -322,12 +345,14 @@ std::unique_ptr<Plan> make_named(Context& context, const P& problem, const PlanO
                 continue;
             auto plan = make(*algorithm, problem, context);
             if (plan->info().workspace_bytes <= options.workspace_limit) return plan;
-            reason = "it needs a workspace of " + std::to_string(plan->info().workspace_bytes) +
-                     " bytes, the limit is " + std::to_string(options.workspace_limit);
+            if (!only_preferred)
+                add_reason(algorithm->name,
+                           "it needs a workspace of " + std::to_string(plan->info().workspace_bytes) +
+                               " bytes, the limit is " + std::to_string(options.workspace_limit));
         }
     }
     throw Error(Status::not_supported, "algorithm " + options.algorithm + " can't do this " +
-                                           operation_name(Problem(problem)) + ": " + reason);
+                                           operation_name(Problem(problem)) + ": " + reasons);
 }
 
 template <class P>

@@ -303,6 +303,9 @@ TEST_F(CMisuseOfPlans, ArgumentsOfExecute) {
     bad("overlaps dst", [&] { sources_[0] = dst_; });
     bad("overlaps dst", [&] { sources_[0] = dst_ + dst_bytes - 4; });
     bad("overlaps dst", [&] { sources_[0] = dst_ - src_bytes + 4; });
+    bad("workspace and dst overlap", [&] { arguments_.workspace = dst_; });
+    bad("workspace and source 0 overlap", [&] { arguments_.workspace = src_; });
+    bad("weights and dst overlap", [&] { arguments_.weights = dst_ + 64; });
     expect_nothing_written();
     arguments_ = good;
     sources_[0] = src_;

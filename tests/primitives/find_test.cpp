@@ -24,7 +24,7 @@ ConvolutionProblem dense_3x3(std::int64_t stride) {
 TEST(Names, AFamilyMeansItsRows) {
     const Problem p = dense_3x3(1);
     EXPECT_EQ(algorithms_meant(p, Backend::cpu, "winograd"),
-              (std::vector<std::string>{"winograd_4x4", "winograd_2x2"}));
+              (std::vector<std::string>{"winograd_4x4", "winograd_2x2", "winograd_2x2_5x5"}));
     EXPECT_EQ(algorithms_meant(p, Backend::cpu, "winograd_2x2"), std::vector<std::string>{"winograd_2x2"});
     for (const char* unknown : {"", "wino", "winograd_", "winograd_2", "gemm", "WINOGRAD"})
         EXPECT_TRUE(algorithms_meant(p, Backend::cpu, unknown).empty()) << unknown;

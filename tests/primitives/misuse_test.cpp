@@ -75,6 +75,8 @@ TEST(Misuse, Plans) {
     bad(std::to_string(needed - 1), [&](auto& a) { a.workspace_bytes = needed - 1; });
     bad("64-byte aligned", [&](auto& a) { a.workspace = workspace.data() + 4; });
     bad("source 0 overlaps dst", [&](auto&) { sources[0] = dst + 4; });
+    bad("workspace and dst overlap", [&](auto& a) { a.workspace = dst; });
+    bad("workspace and source 0 overlap", [&](auto& a) { a.workspace = src.data(); });
     expect_error(Status::bad_parameter, "weights", [&] { plan->pack_weights(nullptr, nullptr); });
     expect_error(Status::bad_parameter, "packed: null", [&] { plan->pack_weights(filter.data(), nullptr); });
     Workspace host(plan->info().packed_bytes + 64);

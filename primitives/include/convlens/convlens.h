@@ -209,7 +209,7 @@ static inline convlens_arguments convlens_arguments_default(void) {
 /* Runs. On the processor it is done when the call returns; on CUDA it has been handed over to the context's stream, and may
  * be captured in a graph there. Several executions need a workspace each unless they follow in one stream.
  * CONVLENS_BAD_PARAMETER, with nothing written: a null pointer, too few or too many sources, a workspace that is smaller than
- * workspace_bytes of the plan or not aligned, a source that surely overlaps dst, a context of another backend or device, on
+ * workspace_bytes of the plan or not aligned, memory that surely overlaps what is written, a context of another backend or device, on
  * CUDA a pointer to host memory that the device can't address. CONVLENS_RUNTIME_FAILURE: the device refused the launch. */
 CONVLENS_API convlens_status convlens_plan_execute(const convlens_plan* plan, convlens_context* context,
                                                    const convlens_arguments* arguments);
