@@ -10,7 +10,7 @@
 //            2^15, then rounded to fp16: 11 bits, as TF32, for magnitudes down to 2^-29 of the largest
 //   split    the same, and the rest times 2^11 in fp16 beside it: 22 bits for the same magnitudes. Three
 //            products; sums of 64 t leave the tensor core, which truncates
-// Against exact arithmetic an operand of scaled and split is off by at most 2^-40 and 2^-51 of the largest of
+// Against exact arithmetic an operand of scaled and split is off by at most 2^-39 and 2^-50 of the largest of
 // its channel, besides its 11 or 22 bits: the error of a sum scales with the largest values where values of a
 // channel differ by more than 2^29. An infinity gives NaN in split.
 //

@@ -75,6 +75,11 @@ __device__ __forceinline__ unsigned magnitude(float x) {
     return bits < finite_limit ? bits : 0;
 }
 
+// Atomics on few addresses wait for each other: most blocks need none.
+__device__ __forceinline__ void raise(unsigned* largest, unsigned value) {
+    if (value > *static_cast<volatile unsigned*>(largest)) atomicMax(largest, value);
+}
+
 // A block takes rows in turn. Channels in lanes, cells in what is left of them; or all threads are cells of
 // one channel (blockIdx.y).
 template <bool AlongChannels>
@@ -100,7 +105,39 @@ __global__ void __launch_bounds__(256) largest_kernel(const __grid_constant__ La
     __syncthreads();
     if (thread >= lanes || c >= l.channels) return;
     for (int i = thread + lanes; i < cells * lanes; i += lanes) most = max(most, shared[i]);
-    if (most > 0) atomicMax(l.largest + c, most);
+    raise(l.largest + c, most);
+}
+
+// Four channels a thread, of which a warp has up to 128.
+__global__ void __launch_bounds__(256) largest_fours(const __grid_constant__ Largest l) {
+    wait_for_previous_kernel();
+    let_next_kernel_start();
+    const int thread = static_cast<int>(threadIdx.x);
+    const int lanes = min(l.channels / 4, 32), cells = 256 / lanes;
+    const int c = (static_cast<int>(blockIdx.y) * lanes + thread % lanes) * 4, first = thread / lanes;
+    uint4 most{};
+    const auto take = [](uint4& to, const uint4& v) {
+        to.x = max(to.x, v.x), to.y = max(to.y, v.y), to.z = max(to.z, v.z), to.w = max(to.w, v.w);
+    };
+    if (c < l.channels && first < cells)
+        for (std::int64_t row = blockIdx.x; row < l.rows; row += gridDim.x) {
+            auto n = static_cast<std::uint32_t>(row);
+            const std::uint32_t h = l.h.split(n);
+            const float* from = l.src + n * l.stride_n + h * l.stride_h + c;
+#pragma unroll 8
+            for (int w = first; w < l.w; w += cells) {
+                const float4 v = __ldg(reinterpret_cast<const float4*>(from + w * l.stride_w));
+                take(most, {magnitude(v.x), magnitude(v.y), magnitude(v.z), magnitude(v.w)});
+            }
+        }
+    __shared__ uint4 shared[256];
+    shared[thread] = most;
+    __syncthreads();
+    if (thread >= lanes || c >= l.channels) return;
+    for (int i = thread + lanes; i < cells * lanes; i += lanes) take(most, shared[i]);
+    const unsigned values[4] = {most.x, most.y, most.z, most.w};
+#pragma unroll
+    for (int i = 0; i < 4; ++i) raise(l.largest + c + i, values[i]);
 }
 
 __global__ void __launch_bounds__(256) zero_kernel(unsigned* values, std::int64_t count) {
@@ -148,6 +185,14 @@ void launch_stage(const Stage& s, ElementType type, BulkMath math, Stream stream
 }
 
 void launch_largest(const Largest& l, Stream stream) {
+    const bool fours = l.stride_c == 1 && l.channels % 4 == 0 && l.stride_n % 4 == 0 && l.stride_h % 4 == 0 &&
+                       l.stride_w % 4 == 0 && reinterpret_cast<std::uintptr_t>(l.src) % 16 == 0;
+    if (fours) {
+        const std::int64_t groups = (l.channels / 4 + 31) / 32;
+        const auto rows =
+            static_cast<unsigned>(std::min<std::int64_t>(l.rows, std::max<std::int64_t>(1, 1056 / groups)));
+        return start(largest_fours, dim3(rows, static_cast<unsigned>(groups)), stream, l);
+    }
     const bool along_channels = l.stride_c <= l.stride_w;
     const std::int64_t groups = along_channels ? (l.channels + 31) / 32 : l.channels;
     const auto grid_x =
