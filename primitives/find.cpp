@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <thread>
 #include <utility>
 
@@ -20,6 +21,12 @@ using Clock = std::chrono::steady_clock;
 
 double milliseconds(Clock::duration duration) {
     return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+double process_cpu_milliseconds() {
+    timespec time{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
 }
 
 struct Random : SplitMix64 {
@@ -68,10 +75,16 @@ std::uint64_t random_bits(Random& random, DataType type, bool positive) {
 void fill_random(void* data, std::size_t elements, DataType type, Random& random, bool positive) {
     const std::size_t size = size_of(type);
     auto* bytes = static_cast<std::byte*>(data);
-    for (std::size_t i = 0; i < elements; ++i) {
+    // Large tensors repeat a block: their numbers would take longer than the search. A prime length fits no
+    // axis.
+    constexpr std::size_t block = 1048573;
+    const std::size_t made = std::min(elements, block);
+    for (std::size_t i = 0; i < made; ++i) {
         const std::uint64_t value = random_bits(random, type, positive);
         std::memcpy(bytes + i * size, &value, size);
     }
+    for (std::size_t at = made; at < elements; at += made)
+        std::memcpy(bytes + at * size, bytes, std::min(made, elements - at) * size);
 }
 
 // Variances, and operands whose logarithm, root, power or quotient is taken, must be positive.
@@ -149,7 +162,7 @@ struct Runner {
     std::unique_ptr<Plan> plan;
     Buffer packed;
     Buffer workspace;
-    std::vector<double> times, cold_times;
+    std::vector<double> times, cold_times, cpu_times;
     std::unique_ptr<Recording> recording;  // of a sample's runs
     double warm = 0;                       // milliseconds of a run, before the samples
     int repeats = 1;  // runs in one sample: a launch on a device costs more than a small kernel
@@ -419,7 +432,10 @@ class Search {
     static constexpr std::size_t most_cold = 5;  // writing a cache over takes longer than most rows
     void take_sample(Runner& runner, const Data& data) {
         if (options_.warm) runner.run(context_, marks_, data, 1);
+        const double cpu_before = process_cpu_milliseconds();
         runner.times.push_back(runner.run(context_, marks_, data));
+        if (context_.backend() == Backend::cpu)
+            runner.cpu_times.push_back(process_cpu_milliseconds() - cpu_before);
         if (options_.cold_bytes == 0 || runner.cold_times.size() >= most_cold) return;
         const Clock::time_point before = Clock::now();
         if (flush_.bytes() == 0) flush_ = Buffer(context_, options_.cold_bytes);
@@ -460,6 +476,8 @@ class Search {
         finding.median_ms = quantile(runner.times, 0.5);
         finding.p10_ms = quantile(runner.times, 0.1);
         finding.p90_ms = quantile(runner.times, 0.9);
+        std::sort(runner.cpu_times.begin(), runner.cpu_times.end());
+        if (!runner.cpu_times.empty()) finding.cpu_ms = quantile(runner.cpu_times, 0.5);
         std::sort(runner.cold_times.begin(), runner.cold_times.end());
         if (!runner.cold_times.empty()) finding.cold_ms = quantile(runner.cold_times, 0.5);
     }

@@ -19,6 +19,8 @@ namespace {
 // operations are tried on a small batch first: the errors then come from that.
 constexpr std::int64_t compared_elements = std::int64_t{1} << 20;
 constexpr double tried_flops = 1e10;
+// Enough for the tenth percentile of a short row to mean something.
+constexpr int most_samples = 60;
 // On the processor, rows that would take this many times the seconds of a layer are left out.
 constexpr double most_times = 10;
 // Larger than the last caches of today; on the processor only where it says less of itself.
@@ -105,7 +107,7 @@ class LayerBench {
             }
         // Peers on a GPU have a layout of their own liking.
         if (!options_.peers || context_.backend() == Backend::cpu) return;
-        find_options.measure_error = false;
+        find_options.measure_error = find_options.remember = false;
         std::vector<std::string> peers;
         for (const Candidate& candidate : list_)
             if (candidate.algorithm.starts_with("peer:")) peers.push_back(candidate.algorithm);
@@ -121,6 +123,7 @@ class LayerBench {
 
     FindOptions common_options() const {
         FindOptions o;
+        o.samples = most_samples;
         o.budget_ms = 1000 * options_.seconds;
         o.budget_of_samples = true;
         o.seed = options_.seed;
@@ -191,6 +194,7 @@ class LayerBench {
         if (finding.measured) {
             row.times = {finding.median_ms, finding.p10_ms, finding.p90_ms, finding.samples};
             row.cold_ms = finding.cold_ms;
+            row.cpu_ms = finding.cpu_ms;
             if (const auto known = errors_.find(name); known != errors_.end() && !row.max_error)
                 row.max_error = known->second;
         } else if (const auto left_out = skipped_.find(name); left_out != skipped_.end()) {

@@ -55,7 +55,7 @@ struct LayerRow {
     bool chosen = false;    // the list's own choice at this precision
     bool admitted = false;  // its class serves this precision
     BenchTimes times;
-    std::optional<double> cold_ms;
+    std::optional<double> cold_ms, cpu_ms;
     std::optional<double> max_error;
     bool is_peer() const { return candidate.algorithm.starts_with("peer:"); }
 };

@@ -115,6 +115,13 @@ std::string time_tick(double ms) {
     return ms < 999.9 ? trimmed(ms) + " ms" : trimmed(ms / 1000) + " s";
 }
 
+std::string byte_tick(double bytes) {
+    static constexpr const char* units[] = {" B", " kB", " MB", " GB", " TB"};
+    std::size_t unit = 0;
+    for (; bytes > 999.5 && unit < 4; ++unit) bytes /= 1000;
+    return trimmed(bytes) + units[unit];
+}
+
 std::string error_tick(double error) {
     char text[16];
     std::snprintf(text, sizeof text, "%.0e", error);
@@ -195,6 +202,10 @@ std::string strip_plot(const BenchResult& result, BenchDirection direction, cons
     const Axis axis(low, high, left, right);
     const double bottom = head_height + row_height * static_cast<double>(layers.size());
     std::string body;
+    for (std::size_t i = 1; i < layers.size(); i += 2)
+        body += "<rect x=\"0\" y=\"" + number(head_height + row_height * static_cast<double>(i)) +
+                "\" width=\"" + number(strip.left + strip.width + strip.right) + "\" height=\"" +
+                number(row_height) + "\" class=\"band\"/>\n";
     if (any)
         for (const double tick : axis.ticks()) {
             body += line(axis.at(tick), head_height, axis.at(tick), bottom, "grid");
@@ -207,10 +218,6 @@ std::string strip_plot(const BenchResult& result, BenchDirection direction, cons
     body += line(strip.left, bottom, right, bottom, "axis");
     for (std::size_t i = 0; i < layers.size(); ++i) {
         const double y = head_height + row_height * (static_cast<double>(i) + 0.5);
-        if (i % 2 == 1)
-            body += "<rect x=\"0\" y=\"" + number(y - row_height / 2) + "\" width=\"" +
-                    number(strip.left + strip.width + strip.right) + "\" height=\"" + number(row_height) +
-                    "\" class=\"band\"/>\n";
         if (strip.left > 60)
             body +=
                 text_at(strip.left - 12, y + 4, "name", shortened(result.layers[layers[i]].name, 24), "end");
@@ -358,13 +365,12 @@ std::string time_plot(const BenchResult& result, BenchDirection direction) {
 }
 
 std::string workspace_plot(const BenchResult& result, BenchDirection direction) {
-    return strip_plot(
-        result, direction,
-        {"workspace of each algorithm on each layer", "none", [](double bytes) { return byte_text(bytes); },
-         [](const LayerRow& row) {
-             return std::optional(static_cast<double>(row.candidate.workspace_bytes));
-         },
-         label_width, 400, 12});
+    return strip_plot(result, direction,
+                      {"workspace of each algorithm on each layer", "none", byte_tick,
+                       [](const LayerRow& row) {
+                           return std::optional(static_cast<double>(row.candidate.workspace_bytes));
+                       },
+                       label_width, 360, 24});
 }
 
 std::string error_plot(const BenchResult& result, BenchDirection direction) {
@@ -374,7 +380,7 @@ std::string error_plot(const BenchResult& result, BenchDirection direction) {
                            return row.max_error && std::isfinite(*row.max_error) ? row.max_error
                                                                                  : std::nullopt;
                        },
-                       label_width, 320, 12});
+                       label_width, 300, 24});
 }
 
 std::string roofline_plot(const BenchResult& result, BenchDirection direction) {
@@ -416,7 +422,7 @@ std::string roofline_plot(const BenchResult& result, BenchDirection direction) {
     for (double along = plot_right - 330; along < plot_right; along += 8)
         labels.keep_free(along, y.at(peak) - 10);
     if (start < ridge)
-        body += text_at(x.at(start) + 10, y.at(start * copy) + 2, "small strong",
+        body += text_at(x.at(start) + 12, y.at(start * copy) + 20, "small strong",
                         "large copy: " + three_digits(copy) + " GB/s");
     std::string front;
     for (const Point& point : points) {

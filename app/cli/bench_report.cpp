@@ -65,6 +65,7 @@ Json json_of(const BenchResult& result, const LayerRow& from) {
     row["chosen"] = from.chosen;
     row["admitted"] = from.admitted;
     row["cold_ms"] = from.cold_ms ? figure(true, *from.cold_ms) : Json();
+    row["cpu_ms"] = from.cpu_ms ? figure(true, *from.cpu_ms) : Json();
     row["executed_gflops"] = figure(from.times.samples > 0 && from.times.median_ms > 0,
                                     from.candidate.work.executed_flops / (from.times.median_ms * 1e6));
     return row;

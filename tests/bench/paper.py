@@ -73,50 +73,39 @@ class Numpy:
     name = 'im2col and numpy'
 
     def __init__(self, args):
+        if args.threads:  # before numpy is loaded
+            for name in ('OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS', 'OMP_NUM_THREADS'):
+                os.environ[name] = str(args.threads)
         import numpy
         self.np = numpy
-        self.images = args.images
+        self.args = args
 
     def layer(self, c, h, k, r, stride, pad, groups):
         np = self.np
         p = (h + 2 * pad - r) // stride + 1
         random = np.random.default_rng(1)
-        x = random.standard_normal((self.images, c, h, h), dtype=np.float32)
+        x = random.standard_normal((self.args.images, c, h, h), dtype=np.float32)
         w = random.standard_normal((groups, k // groups, c // groups * r * r), dtype=np.float32)
-        dy = random.standard_normal((self.images, groups, k // groups, p * p), dtype=np.float32)
+        dy = random.standard_normal((self.args.images, groups, k // groups, p * p), dtype=np.float32)
 
         def columns(image):
             padded = np.pad(image, ((0, 0), (pad, pad), (pad, pad)))
             views = np.lib.stride_tricks.sliding_window_view(padded, (r, r), axis=(1, 2))[:, ::stride, ::stride]
             return np.ascontiguousarray(views.transpose(0, 3, 4, 1, 2)).reshape(groups, c // groups * r * r, p * p)
 
-        def fwd():
-            return [np.matmul(w, columns(image)) for image in x]
+        def scatter(cells):
+            cells = cells.reshape(c, r, r, p, p)
+            padded = np.zeros((c, h + 2 * pad, h + 2 * pad), np.float32)
+            for i in range(r):
+                for j in range(r):
+                    padded[:, i:i + stride * p:stride, j:j + stride * p:stride][:, :p, :p] += cells[:, i, j]
 
-        def bwd_filter():
-            total = np.zeros_like(w)
-            for image, gradient in zip(x, dy):
-                total += np.matmul(gradient, columns(image).transpose(0, 2, 1))
-            return total
-
-        def bwd_data():
-            for gradient in dy:
-                cells = np.matmul(w.transpose(0, 2, 1), gradient).reshape(c, r, r, p, p)
-                padded = np.zeros((c, h + 2 * pad, h + 2 * pad), np.float32)
-                for i in range(r):
-                    for j in range(r):
-                        padded[:, i:i + stride * p:stride, j:j + stride * p:stride][:, :p, :p] += cells[:, i, j]
-
-        return {'fwd': fwd, 'bwd_data': bwd_data, 'bwd_filter': bwd_filter}
+        return whole_and_products(x, dy, columns, scatter, lambda made: np.matmul(w, made),
+                                  lambda gradient, made: np.matmul(gradient, made.transpose(0, 2, 1)),
+                                  lambda gradient: np.matmul(w.transpose(0, 2, 1), gradient))
 
     def milliseconds(self, work):
-        work()
-        times = []
-        for _ in range(3):
-            start = time.perf_counter()
-            work()
-            times.append((time.perf_counter() - start) * 1000)
-        return statistics.median(times)
+        return sampled(self.args, work, lambda: None)
 
 
 class Torch:
@@ -127,44 +116,54 @@ class Torch:
         import torch
         self.torch = torch
         torch.backends.cuda.matmul.allow_tf32 = False
-        self.images = args.images
+        self.args = args
 
     def layer(self, c, h, k, r, stride, pad, groups):
         torch, fold = self.torch, self.torch.nn.functional
         p = (h + 2 * pad - r) // stride + 1
-        x = torch.randn(self.images, 1, c, h, h, device='cuda')
+        x = torch.randn(self.args.images, 1, c, h, h, device='cuda')
         w = torch.randn(groups, k // groups, c // groups * r * r, device='cuda')
-        dy = torch.randn(self.images, groups, k // groups, p * p, device='cuda')
-
-        def columns(image):
-            return fold.unfold(image, r, padding=pad, stride=stride).view(groups, c // groups * r * r, p * p)
-
-        def fwd():
-            for image in x:
-                torch.matmul(w, columns(image))
-
-        def bwd_filter():
-            total = torch.zeros_like(w)
-            for image, gradient in zip(x, dy):
-                total.baddbmm_(gradient, columns(image).transpose(1, 2))
-
-        def bwd_data():
-            for gradient in dy:
-                cells = torch.matmul(w.transpose(1, 2), gradient).view(1, c * r * r, p * p)
-                fold.fold(cells, (h, h), r, padding=pad, stride=stride)
-
-        return {'fwd': fwd, 'bwd_data': bwd_data, 'bwd_filter': bwd_filter}
+        dy = torch.randn(self.args.images, groups, k // groups, p * p, device='cuda')
+        return whole_and_products(
+            x, dy, lambda image: fold.unfold(image, r, padding=pad, stride=stride).view(groups, c // groups * r * r, p * p),
+            lambda cells: fold.fold(cells.view(1, c * r * r, p * p), (h, h), r, padding=pad, stride=stride),
+            lambda made: torch.matmul(w, made), lambda gradient, made: torch.matmul(gradient, made.transpose(1, 2)),
+            lambda gradient: torch.matmul(w.transpose(1, 2), gradient))
 
     def milliseconds(self, work):
+        return sampled(self.args, work, self.torch.cuda.synchronize)
+
+
+def whole_and_products(x, dy, columns, scatter, forward, for_filter, for_data):
+    """For each direction the work on all images, and its matrix products alone: what no way of making columns can beat."""
+    made = columns(x[0])
+
+    def each(step):
+        def work():
+            for image, gradient in zip(x, dy):
+                step(image, gradient)
+        return work
+
+    return {'fwd': (each(lambda image, _: forward(columns(image))), each(lambda image, _: forward(made))),
+            'bwd_data': (each(lambda _, gradient: scatter(for_data(gradient))), each(lambda _, gradient: for_data(gradient))),
+            'bwd_filter': (each(lambda image, gradient: for_filter(gradient, columns(image))),
+                           each(lambda _, gradient: for_filter(gradient, made)))}
+
+
+def sampled(args, work, wait):
+    """The statistic that is asked of our rows, too: at least three samples, within their seconds."""
+    work()
+    wait()
+    times = []
+    end = time.perf_counter() + args.seconds / 4
+    while len(times) < 3 or time.perf_counter() < end:
+        clock = time.process_time if args.statistic == 'cpu_ms' else time.perf_counter
+        start = clock()
         work()
-        times = []
-        for _ in range(2):
-            self.torch.cuda.synchronize()
-            start = time.perf_counter()
-            work()
-            self.torch.cuda.synchronize()
-            times.append((time.perf_counter() - start) * 1000)
-        return min(times)
+        wait()
+        times.append((clock() - start) * 1000)
+    times.sort()
+    return times[len(times) // 10] if args.statistic == 'p10_ms' else statistics.median(times)
 
 
 def caffenet(args, out):
@@ -177,21 +176,23 @@ def caffenet(args, out):
     explicit = (Torch if args.backend == 'cuda' else Numpy)(args)
     out.append(f'\nConvolutions of one CaffeNet training iteration, {args.images} images, fp32. Own rows channels-last; the other way '
                f'{explicit.name}, packed, image by image.\n')
-    out.append(f'| layer | direction | implicit GEMM, ms | own im2col_gemm, ms | best own row, ms | | {explicit.name}, ms |\n'
-               '|---|---|--:|--:|--:|---|--:|')
-    total = [0.0, 0.0, 0.0, 0.0]
+    out.append(f'| layer | direction | implicit GEMM, ms | own im2col_gemm, ms | best own row, ms | | {explicit.name}, ms | its products alone, ms |\n'
+               '|---|---|--:|--:|--:|---|--:|--:|')
+    total = [0.0] * 5
     for name, shape in CAFFENET.items():
         works = explicit.layer(*shape)
         for direction in DIRECTIONS:
             if name == 'conv1' and direction == 'bwd_data':
                 continue  # the picture needs no gradient
             rows = [best(report, name, direction, names, args.statistic) for names in (IMPLICIT, ('im2col_gemm',), None)]
-            times = [row[args.statistic] if row else float('nan') for row in rows] + [explicit.milliseconds(works[direction])]
+            times = [row[args.statistic] if row else float('nan') for row in rows]
+            times += [explicit.milliseconds(work) for work in works[direction]]
             total = [a + b for a, b in zip(total, times)]
-            out.append(f"| {name} | {direction} | {times[0]:.3f} | {times[1]:.3f} | {times[2]:.3f} | `{rows[2]['algorithm']}` | {times[3]:.2f} |")
-    out.append(f'| all | | {total[0]:.2f} | {total[1]:.2f} | {total[2]:.2f} | | {total[3]:.2f} |')
-    out.append(f'\nThe other way over implicit GEMM: {total[3] / total[0]:.2f}; over the best rows: {total[3] / total[2]:.2f}. Own explicit '
-               f'GEMM over implicit GEMM: {total[1] / total[0]:.2f}.')
+            out.append(f"| {name} | {direction} | {times[0]:.3f} | {times[1]:.3f} | {times[2]:.3f} | `{rows[2]['algorithm']}` | "
+                       f'{times[3]:.2f} | {times[4]:.2f} |')
+    out.append(f'| all | | {total[0]:.2f} | {total[1]:.2f} | {total[2]:.2f} | | {total[3]:.2f} | {total[4]:.2f} |')
+    out.append(f'\nOver implicit GEMM: {explicit.name} {total[3] / total[0]:.2f}, its products alone {total[4] / total[0]:.2f}, own explicit GEMM '
+               f'{total[1] / total[0]:.2f}, the best rows {total[2] / total[0]:.2f}.')
 
 
 def main():
@@ -203,7 +204,7 @@ def main():
     parser.add_argument('--seconds', type=float, default=1.0)
     parser.add_argument('--threads', type=int, default=0)
     parser.add_argument('--filter', default='')
-    parser.add_argument('--statistic', default='median_ms', choices=['median_ms', 'p10_ms'])
+    parser.add_argument('--statistic', default='median_ms', choices=['median_ms', 'p10_ms', 'cpu_ms'])
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
     out = []

@@ -170,6 +170,9 @@ struct Finding {
     bool measured = false;
     double median_ms = 0, p10_ms = 0, p90_ms = 0;  // valid when measured
     int samples = 0;
+    // Processor: median of the processor time that all threads of the process took for a run. On a machine
+    // that is shared it says more than the clock; with one thread the two are the same elsewhere.
+    std::optional<double> cpu_ms;
     std::optional<double> cold_ms;  // median with nothing of the problem in the last cache, where asked for
     std::optional<double>
         max_error;  // largest |y - reference| / largest |reference|, against the last algorithm of the list
