@@ -19,6 +19,10 @@ lib=$(dirname "$(find prefix -name libconvlens.so | head -n 1)")
 version=$(sed -n 's/^set(PACKAGE_VERSION "\(.*\)")/\1/p' "$lib/cmake/convlens/convlens-config-version.cmake")
 export CMAKE_PREFIX_PATH=$scratch/prefix PKG_CONFIG_PATH=$scratch/$lib/pkgconfig CMAKE_GENERATOR=Ninja
 
+# The static library wants the toolkit that it was built with, wherever that lies.
+nvcc=$(sed -n 's/^set(CMAKE_CUDA_COMPILER "\(.*\)")/\1/p' "$build"/CMakeFiles/*/CMakeCUDACompiler.cmake 2>/dev/null || true)
+if [ -n "$nvcc" ]; then CUDAToolkit_ROOT=$(dirname "$(dirname "$nvcc")") && export CUDAToolkit_ROOT; fi
+
 step "headers"
 warnings="-Wall -Wextra -Wconversion -Wshadow -pedantic -Werror"
 printf '#include <convlens/convlens.h>\nint main(void) { return convlens_convolution_default().mode; }\n' >c.c
