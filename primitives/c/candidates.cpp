@@ -67,6 +67,9 @@ convlens_status convlens_find(convlens_context* context, const convlens_problem*
         wanted.seed = given.seed;
         wanted.peers = given.peers != 0;
         wanted.remember = given.remember != 0;
+        wanted.warm = given.warm != 0;
+        wanted.recorded = given.recorded != 0;
+        wanted.cold_bytes = given.cold_bytes;
         if (given.cancelled != nullptr) {
             wanted.cancelled = &Cancel::asked;
             wanted.user = &cancel;
@@ -110,6 +113,8 @@ convlens_status convlens_candidates_get(const convlens_candidates* candidates, s
         values.median_ms = row.median_ms;
         values.p10_ms = row.p10_ms;
         values.p90_ms = row.p90_ms;
+        values.cold_ms = row.cold_ms.value_or(-1.0);
+        values.cpu_ms = row.cpu_ms.value_or(-1.0);
         values.max_error = row.max_error.value_or(-1.0);
         write_struct(candidate, values, "candidate");
     });

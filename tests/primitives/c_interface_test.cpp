@@ -207,6 +207,8 @@ TEST_F(CInterface, HeuristicBeginsWithThePlansChoiceAndFindMeasures) {
     convlens_find_options options = convlens_find_options_default();
     options.samples = 2;
     options.budget_ms = 50;
+    options.warm = 1;
+    options.cold_bytes = 1 << 16;
     int asked = 0;
     options.cancelled = [](void* user) { return ++*static_cast<int*>(user) < 0 ? 1 : 0; };
     options.user = &asked;
@@ -221,6 +223,7 @@ TEST_F(CInterface, HeuristicBeginsWithThePlansChoiceAndFindMeasures) {
         if (row.measured == 0) continue;
         ++measured;
         EXPECT_GT(row.median_ms, 0);
+        EXPECT_GT(row.cold_ms, 0);
         EXPECT_GE(row.max_error, 0);
         EXPECT_LT(row.max_error, 1e-2);
     }

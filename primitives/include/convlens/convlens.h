@@ -209,8 +209,9 @@ static inline convlens_arguments convlens_arguments_default(void) {
 /* Runs. On the processor it is done when the call returns; on CUDA it has been handed over to the context's stream, and may
  * be captured in a graph there. Several executions need a workspace each unless they follow in one stream.
  * CONVLENS_BAD_PARAMETER, with nothing written: a null pointer, too few or too many sources, a workspace that is smaller than
- * workspace_bytes of the plan or not aligned, memory that surely overlaps what is written, a context of another backend or device, on
- * CUDA a pointer to host memory that the device can't address. CONVLENS_RUNTIME_FAILURE: the device refused the launch. */
+ * workspace_bytes of the plan or not aligned, memory that surely overlaps what is written, a context of another backend or
+ * device, on CUDA a pointer to host memory that the device can't address. CONVLENS_RUNTIME_FAILURE: the device refused the
+ * launch. */
 CONVLENS_API convlens_status convlens_plan_execute(const convlens_plan* plan, convlens_context* context,
                                                    const convlens_arguments* arguments);
 
@@ -234,7 +235,9 @@ typedef struct convlens_candidate {
     int32_t measured; /* convlens_find timed it: the times are valid */
     int32_t samples;
     double median_ms, p10_ms, p90_ms;
-    double max_error; /* largest |y - reference| / largest |reference| against the last row; negative: not measured */
+    double cold_ms;   /* median with nothing of the problem in the last cache; negative, as the next two: not measured */
+    double cpu_ms;    /* processor: median of what all threads of the process took for a run */
+    double max_error; /* largest |y - reference| / largest |reference| against the last row */
 } convlens_candidate;
 static inline convlens_candidate convlens_candidate_default(void) {
     convlens_candidate candidate;
@@ -259,6 +262,9 @@ typedef struct convlens_find_options {
     int32_t measure_error;      /* 1 */
     int32_t peers;              /* 1: rows of other libraries too */
     int32_t remember;           /* 1: writes what was measured to the user's cache file, for `cached` of plan options */
+    int32_t warm;               /* 1: a run that is not timed goes before each sample */
+    int32_t recorded;           /* 1: on CUDA samples are runs of a graph, without what handing over costs */
+    size_t cold_bytes;          /* not 0: beside each sample one after so many bytes were written, more than a cache has */
     double budget_ms;           /* 2000; for the whole call */
     uint64_t seed;              /* 1; of the random data */
     const void* const* sources; /* real data in the problem's tensors (backend memory); null: random numbers of unit scale */
