@@ -3,9 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
+
+#include "kernels/cpu/transform/convert_run.h"
 
 namespace convlens::cpu {
 namespace {
+
+template <class T>
+constexpr bool is_16_bit = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+template <class From, class To>
+constexpr bool has_vector_run = (std::is_same_v<To, float> && is_16_bit<From>) ||
+                                (std::is_same_v<From, float> && is_16_bit<To>);
 
 // Copies n elements, steps in elements.
 using RunCopy = void (*)(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step,
@@ -16,6 +25,8 @@ void convert_run(const std::byte* from_bytes, std::int64_t from_step, std::byte*
                  std::int64_t to_step, std::int64_t n) {
     const auto* from = reinterpret_cast<const From*>(from_bytes);
     auto* to = reinterpret_cast<To*>(to_bytes);
+    if constexpr (has_vector_run<From, To>)
+        if (from_step == 1 && to_step == 1) return cpu::convert_run(from, n, to);
     if (from_step == 1 && to_step == 1)
         for (std::int64_t i = 0; i < n; ++i) to[i] = convert<To>(from[i]);
     else
