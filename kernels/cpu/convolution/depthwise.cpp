@@ -186,7 +186,12 @@ template <class D>
 HWY_INLINE void any_row(D d, const DepthwiseJob& job, const RowTask& task) {
     const ConvolutionGeometry& g = job.g;
     const bool dense = g.dilations[1] == 1 && g.dilations[2] == 1;
-    if (dense && g.window[2] == 3 && g.strides[2] == 1)
+    // Widths 1 and 2 are what data gradients of strided layers come down to.
+    if (dense && g.window[2] == 1 && g.strides[2] == 1)
+        unrolled_row<1, 1>(d, job, task);
+    else if (dense && g.window[2] == 2 && g.strides[2] == 1)
+        unrolled_row<2, 1>(d, job, task);
+    else if (dense && g.window[2] == 3 && g.strides[2] == 1)
         unrolled_row<3, 1>(d, job, task);
     else if (dense && g.window[2] == 3 && g.strides[2] == 2)
         unrolled_row<3, 2>(d, job, task);
