@@ -169,7 +169,7 @@ std::string bwd_filter_bulk_reject(const BwdFilterParams& problem) {
     constexpr double limit = 0x1p31 - 128;
     const auto count = [&](const Axes& size, std::int64_t channels) {
         return static_cast<double>(g.batch) * static_cast<double>(size[1]) * static_cast<double>(size[2]) *
-               static_cast<double>(channels / 8 + 1);
+               static_cast<double>(channels / 8 + 8);
     };
     if (count(g.src, g.channels * g.window[2]) >= limit || count(g.dst, g.outputs) >= limit ||
         count({1, g.src[1], g.dst[2]}, g.channels * g.window[2]) >= limit)

@@ -122,22 +122,25 @@ __global__ void __launch_bounds__(32 * block_warps) depthwise(const __grid_const
 }
 
 // Three rows of a window of S columns, dilation 1 along them: four neighbouring cells of a row share what
-// they read. Lanes are outputs, warps are fours of cells; two axes.
+// they read. Lanes are outputs, warps are fours of cells; or all threads are fours of cells of one output.
+// Two axes.
 constexpr int rows_a_thread = 3, cells_a_unit = 4;
-template <class T, int S, int Step>
+template <class T, int S, int Step, bool AlongOutputs>
 __global__ void __launch_bounds__(32 * block_warps) depthwise_rows(const __grid_constant__ Args a) {
     __shared__ float shared[block_warps][rows_a_thread * S][32];
     const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
     const int first_row = static_cast<int>(blockIdx.y) * rows_a_thread, split = static_cast<int>(blockIdx.z);
     const std::int64_t first = a.units * split / a.splits, end = a.units * (split + 1) / a.splits;
-    const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * 32 + lane;
+    const std::int64_t k = AlongOutputs ? static_cast<std::int64_t>(blockIdx.x) * 32 + lane : blockIdx.x;
+    constexpr int stride = AlongOutputs ? block_warps : 32 * block_warps;
     const auto dst_w = static_cast<std::int32_t>(a.dst_w.divisor());
     const T* src =
         static_cast<const T*>(a.src) + a.outputs_a_channel.quotient(static_cast<std::uint32_t>(k)) * a.src_c;
     const T* diff = static_cast<const T*>(a.diff) + k * a.diff_k;
     float sums[rows_a_thread][S] = {};
     if (k < a.outputs)
-        for (std::int64_t unit = first + warp; unit < end; unit += block_warps) {
+        for (std::int64_t unit = first + (AlongOutputs ? warp : static_cast<int>(threadIdx.x)); unit < end;
+             unit += stride) {
             auto rest = static_cast<std::uint32_t>(unit);
             const auto q = static_cast<std::int32_t>(a.units_w.split(rest)) * cells_a_unit,
                        p = static_cast<std::int32_t>(a.dst_h.split(rest)),
@@ -180,17 +183,26 @@ __global__ void __launch_bounds__(32 * block_warps) depthwise_rows(const __grid_
         float sum = 0;
 #pragma unroll
         for (int other = 0; other < block_warps; ++other) sum += shared[other][i][lane];
-        if (k < a.outputs) parts[i * a.padded_outputs + k] = sum;
+        if constexpr (AlongOutputs) {
+            if (k < a.outputs) parts[i * a.padded_outputs + k] = sum;
+        } else {
+#pragma unroll
+            for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+            if (lane == 0) parts[i * a.padded_outputs + k] = sum;
+        }
     }
 }
 
 template <class T, int S, int Step>
-void launch_rows(const Args& a, Stream stream) {
+void launch_rows(const Args& a, bool along_outputs, Stream stream) {
     const std::int64_t rows = a.taps / S;
-    const dim3 grid(static_cast<unsigned>((a.outputs + 31) / 32),
+    const dim3 grid(static_cast<unsigned>(along_outputs ? (a.outputs + 31) / 32 : a.outputs),
                     static_cast<unsigned>((rows + rows_a_thread - 1) / rows_a_thread),
                     static_cast<unsigned>(a.splits));
-    depthwise_rows<T, S, Step><<<grid, 32 * block_warps, 0, stream>>>(a);
+    if (along_outputs)
+        depthwise_rows<T, S, Step, true><<<grid, 32 * block_warps, 0, stream>>>(a);
+    else
+        depthwise_rows<T, S, Step, false><<<grid, 32 * block_warps, 0, stream>>>(a);
 }
 
 template <class T>
@@ -198,8 +210,10 @@ void launch(const Args& a, bool along_outputs, bool rows, Stream stream) {
     if (rows) {
         const bool two = a.step[2] == 2;
         if (a.window_w.divisor() == 3)
-            return two ? launch_rows<T, 3, 2>(a, stream) : launch_rows<T, 3, 1>(a, stream);
-        return two ? launch_rows<T, 5, 2>(a, stream) : launch_rows<T, 5, 1>(a, stream);
+            return two ? launch_rows<T, 3, 2>(a, along_outputs, stream)
+                       : launch_rows<T, 3, 1>(a, along_outputs, stream);
+        return two ? launch_rows<T, 5, 2>(a, along_outputs, stream)
+                   : launch_rows<T, 5, 1>(a, along_outputs, stream);
     }
     const dim3 grid(static_cast<unsigned>(along_outputs ? (a.outputs + 31) / 32 : a.outputs),
                     static_cast<unsigned>((a.taps + taps_a_thread - 1) / taps_a_thread),
@@ -251,8 +265,8 @@ BwdFilterDepthwise bwd_filter_depthwise_params(const BwdFilterParams& problem, c
     p.problem = problem;
     p.early = traits.major >= 9;
     p.along_outputs = std::abs(g.dst_strides[1]) <= std::abs(g.dst_strides[4]);
-    p.rows = p.along_outputs && (g.window[2] == 3 || g.window[2] == 5) && g.strides[2] <= 2 &&
-             g.dilations[2] == 1 && g.window[0] == 1 && g.src[0] == 1 && g.dst[0] == 1 && g.pads[0] == 0;
+    p.rows = (g.window[2] == 3 || g.window[2] == 5) && g.strides[2] <= 2 && g.dilations[2] == 1 &&
+             g.window[0] == 1 && g.src[0] == 1 && g.dst[0] == 1 && g.pads[0] == 0;
     const std::int64_t tap_blocks = p.rows ? (g.window[1] + rows_a_thread - 1) / rows_a_thread
                                            : (g.taps() + taps_a_thread - 1) / taps_a_thread;
     const std::int64_t blocks = (p.along_outputs ? (g.outputs + 31) / 32 : g.outputs) * tap_blocks;
