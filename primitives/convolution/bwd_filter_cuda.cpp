@@ -76,8 +76,8 @@ std::string reject(const Problem& problem, const Context& context) {
     if (auto reason = reject_type(problem, math); !reason.empty()) return reason;
     if (form == Form::atomic && problem.dst.type != DataType::f32)
         return "atomics add to f32 only, not to " + std::string(to_string(problem.dst.type));
-    if (math == FilterMath::split_tf32 && products_a_value(problem) < 4)
-        return "split TF32 needs at least 4 products a value to hold the bound of fp32";
+    if (math == FilterMath::split_tf32 && products_a_value(problem) < convolution::least_split_products)
+        return "split TF32 needs at least 8 products a value to hold the bound of fp32";
     const kernels::BwdFilterParams p = bwd_filter_params(problem);
     const kernels::ConvolutionGeometry& g = p.geometry;
     if (form == Form::pointwise)

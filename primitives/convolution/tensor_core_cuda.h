@@ -34,9 +34,11 @@ inline std::string reject_without_code(const Context& context, cuda::TensorCoreC
            "." + std::to_string(traits.minor);
 }
 
-// The product of two low parts is dropped: up to 4u of one product.
+// The product of two low parts is dropped, and low parts are rounded: up to 5u of one product, which may be
+// the only one where the window reaches over an edge; the bound of fp32 admits that from 8 products on.
+inline constexpr std::int64_t least_split_products = 8;
 inline constexpr const char* few_products =
-    "split TF32 needs at least 4 products an output to hold the bound of fp32";
+    "split TF32 needs at least 8 products an output to hold the bound of fp32";
 inline std::int64_t products_an_output(const ConvolutionProblem& problem) {
     std::int64_t count = problem.weights[1];
     for (int axis = 2; axis < problem.weights.rank(); ++axis) count *= problem.weights[axis];

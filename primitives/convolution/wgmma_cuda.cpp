@@ -13,7 +13,8 @@ using cuda::MmaMath;
 template <MmaMath math>
 std::string reject(const ConvolutionProblem& problem, const Context& context) {
     if (auto reason = reject_tensor_core_type<math>(problem); !reason.empty()) return reason;
-    if (math == MmaMath::split_tf32 && products_an_output(problem) < 4) return few_products;
+    if (math == MmaMath::split_tf32 && products_an_output(problem) < least_split_products)
+        return few_products;
     if (auto reason = reject_without_code(context, cuda::TensorCoreCode::wgmma); !reason.empty())
         return reason;
     return cuda::wgmma_convolution_reject(convolution_geometry(problem),

@@ -187,7 +187,10 @@ TEST(ConvolutionDirections, BiasGradient) {
                         for (double& x : *v) x = round_to(type, uniform(generator));
                     const Index cells = dims[0] == 0 ? 0 : dims.product() / (dims[0] * dims[1]);
                     for (const Candidate& row : candidates(context(), p)) {
-                        ASSERT_TRUE(row.applicable) << row.reason;
+                        if (!row.applicable) {
+                            EXPECT_NE(row.algorithm, "direct") << row.reason;
+                            continue;
+                        }
                         TypedTensor src(p.src, &values), dst(p.dst, beta != 0 ? &old : nullptr);
                         const auto plan = make_plan(context(), p, {.algorithm = row.algorithm});
                         GuardedBuffer workspace(plan->info().workspace_bytes, 0xFF);
