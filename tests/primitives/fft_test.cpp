@@ -153,6 +153,7 @@ TEST(Fft, ChunksAndThreads) {
         check_filter({p}, 10);
         const ConvolutionData data = random_convolution_data(p, 11);
         for (const char* name : both) {
+            if (name == std::string("fft") && !applicable(p, name)) continue;
             EXPECT_EQ(run_convolution(one, p, name, data), run_convolution(context(), p, name, data)) << name;
             // A plan for one thread has one slice of scratch; a larger pool must keep to it.
             if (on_gpu) continue;
