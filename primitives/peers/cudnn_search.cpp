@@ -10,6 +10,7 @@ namespace convlens::cudnn {
 namespace {
 
 constexpr std::size_t most_engines = 16;
+constexpr double most_search_ms = 500;  // then the best so far is taken
 constexpr std::int64_t alignment = 16;
 constexpr std::array<std::int64_t, 3> ids = {'x', 'w', 'y'};
 
@@ -204,8 +205,19 @@ std::unique_ptr<Engine> quickest(Device& device, const PeerProblem& p, const Ten
     if (engines.size() < 2) return engines.empty() ? nullptr : std::move(engines.front());
     std::size_t workspace = 0;
     for (const auto& engine : engines) workspace = std::max(workspace, engine->workspace_bytes);
-    const Memory x(device, p.x.bytes()), w(device, filter.bytes()), y(device, p.y.bytes()),
-        scratch(device, workspace);
+    const Memory x(device, p.x.bytes()), w(device, filter.bytes()), y(device, p.y.bytes());
+    std::unique_ptr<const Memory> memory;
+    while (memory == nullptr) try {
+            memory = std::make_unique<const Memory>(device, workspace);
+        } catch (const Error&) {
+            // Engines whose workspace does not fit beside what is in use are passed over.
+            if (workspace == 0) throw;
+            const std::size_t too_much = workspace;
+            std::erase_if(engines, [&](const auto& engine) { return engine->workspace_bytes >= too_much; });
+            workspace = 0;
+            for (const auto& engine : engines) workspace = std::max(workspace, engine->workspace_bytes);
+        }
+    const Memory& scratch = *memory;
     const auto marks = device.make_marks(2);
     const auto run = [&](const Engine& engine, int times) {
         marks->set(0);
@@ -215,12 +227,16 @@ std::unique_ptr<Engine> quickest(Device& device, const PeerProblem& p, const Ten
         device.synchronize();
         return marks->milliseconds(0, 1) / times;
     };
-    double best = 1e30;
+    double best = 1e30, searched = 0;
     std::unique_ptr<Engine> chosen;
     for (auto& engine : engines) {
         double time = 1e30;
+        if (chosen != nullptr && searched > most_search_ms) break;
         try {
-            run(*engine, 1);
+            // The first run loads the kernel: above a few milliseconds that does not count.
+            const double first = run(*engine, 1);
+            searched += first;
+            if (first > 5 && first > 3 * best) continue;
             for (int i = 0; i < 3; ++i) {
                 time = std::min(time, run(*engine, time < 0.2 ? 4 : 1));
                 if (time > 3 * best) break;
