@@ -228,6 +228,7 @@ __device__ __forceinline__ void consume_split(Ring<S> ring, int warp, int lane, 
         products_commit();
         products_wait<0>();
         hold(part);
+        __syncwarp();  // all lanes have read their operands of the stage
         if (lane == 0) barrier_arrive(ring.empty());
         ring.next();
 #pragma unroll
@@ -263,6 +264,7 @@ __device__ __forceinline__ void consume_rounded(Ring<S> ring, int group, int war
         for (int i = 0; i < S::row_tiles; ++i) multiply<S::Math::kind, S::n>(sums[i], x[0][i], y, 1);
         products_commit();
         products_wait<1>();
+        __syncwarp();  // all lanes have read their operands of the stage before
         if (step > 0 && lane == 0) barrier_arrive(before);
         load(1);
         products_begin();

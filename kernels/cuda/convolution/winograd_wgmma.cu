@@ -142,6 +142,7 @@ __device__ __forceinline__ void consume(const Job& job, Ring<S> ring, int warp, 
             products_commit();
             products_wait<0>();
             hold(part);
+            __syncwarp();  // all lanes have read their operands of the stage
             if (lane == 0) barrier_arrive(ring.empty());
             ring.next();
 #pragma unroll
