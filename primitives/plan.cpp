@@ -270,6 +270,17 @@ void Plan::execute(Context& context, const ExecuteArgs& args) const {
     if (dst_factor_ != 1)
         scale(context, std::visit([](const auto& p) -> const TensorDesc& { return p.dst; }, problem_),
               dst_factor_, args.dst);
+    // Kernels of the processor add offsets to the pointers of empty sources too, which null does not admit.
+    static constexpr std::byte nothing{};
+    std::array<const void*, 4> sources{};
+    if (context.backend() == Backend::cpu && count <= sources.size()) {
+        for (std::size_t i = 0; i < count; ++i)
+            sources[i] =
+                args.sources[i] == nullptr && !source_is_absent(problem_, i) ? &nothing : args.sources[i];
+        ExecuteArgs own = args;
+        own.sources = std::span(sources).first(count);
+        return execute_impl(context, own);
+    }
     execute_impl(context, args);
 }
 
